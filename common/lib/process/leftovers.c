@@ -157,18 +157,24 @@ static int open_once(struct run_folder *folder)
 	return rc;
 }
 
+/* Names the folder of the run `key`. */
+static void name_folder(struct run_folder *folder, const char *key)
+{
+	folder->fd = -1;
+	snprintf(folder->path, sizeof(folder->path), SHM "/hangar-%u-%.64s",
+		 (unsigned int)geteuid(), key);
+}
+
 int run_folder_open(struct run_folder *folder, const char *key, struct error *err)
 {
 	char prefix[32];
 	int rc = -EAGAIN;
 
-	folder->fd = -1;
-	folder->path[0] = '\0';
+	name_folder(folder, key);
 	if (strchr(key, '/'))
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "run key '%.64s': must not contain a slash", key);
 	snprintf(prefix, sizeof(prefix), "hangar-%u-", (unsigned int)geteuid());
-	snprintf(folder->path, sizeof(folder->path), SHM "/%s%.64s", prefix, key);
 	remove_stale(prefix);
 	for (int tries = 0; tries < 20 && rc == -EAGAIN; tries++)
 		rc = open_once(folder);
@@ -179,9 +185,11 @@ int run_folder_open(struct run_folder *folder, const char *key, struct error *er
 /* Opens a file of the folder of the run `key`; NULL: there is no folder. */
 static FILE *open_note(const char *key, const char *name)
 {
-	char path[160];
+	struct run_folder folder;
+	char path[sizeof(folder.path) + 32];
 
-	snprintf(path, sizeof(path), SHM "/hangar-%u-%.64s/%s", (unsigned int)geteuid(), key, name);
+	name_folder(&folder, key);
+	snprintf(path, sizeof(path), "%s/%s", folder.path, name);
 	return fopen(path, "we");
 }
 
@@ -229,6 +237,17 @@ int run_folder_code(const struct run_folder *folder, int otherwise, FILE *lines)
 	if (lines && text[length])
 		fprintf(lines, "%s\n", text + length + 1);
 	return code;
+}
+
+bool run_folder_ended(const char *key, int *code)
+{
+	struct run_folder folder;
+	int noted;
+
+	name_folder(&folder, key);
+	noted = run_folder_code(&folder, -1, NULL);
+	*code = noted == RUN_OVER ? OUTCOME_OK : noted;
+	return noted != -1;
 }
 
 void run_folder_release(struct run_folder *folder)

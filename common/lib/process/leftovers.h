@@ -33,6 +33,9 @@ void run_folder_release(struct run_folder *folder);
  * The parent of a bare start ends with that code, whatever mpirun makes of the ranks' ends. */
 void run_folder_note_end(const char *key, int code, const char *lines);
 
+/* Returns true if the run `key` has ended, as its folder here has it: *code is then the exit code of a process that comes late. */
+bool run_folder_ended(const char *key, int *code);
+
 /* Returns the noted code, or `otherwise`. The lines that an mpirun which does not run kept to itself go to `lines`, NULL: nowhere. */
 int run_folder_code(const struct run_folder *folder, int otherwise, FILE *lines);
 

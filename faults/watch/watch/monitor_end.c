@@ -1,4 +1,5 @@
 /* monitor_end.c: from something wrong to a verdict, its evidence, and the end of the run. */
+#include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 
 #include "base/clock.h"
@@ -218,6 +219,7 @@ static void end(struct monitor *m, struct answer *verdict, const struct rank_vie
 		client->printed(client->ctx, verdict);
 	free(lines);
 	answer_print_expected(stdout, verdict, m->config.expect);
+	members_look(m, clock_ns()); /* those that have come meanwhile */
 	monitor_send_end(m, m->exit_code);
 	/* where mpirun's own host has no ranks no process of this run can shut its connections */
 	if ((verdict->hosts[0] ? m->input.nhosts > 0 : verdict->class == CLASS_INIT_MISSING) &&

@@ -111,7 +111,7 @@ int members_join(struct monitor *m)
 	struct sockaddr_un address;
 	uint64_t give_up = clock_ns() + 5000 * MS;
 	int32_t pid = getpid();
-	int rc;
+	int rc = 0;
 
 	snprintf(key, sizeof(key), m->replacing ? "%.40s.end" : "%.40s", m->config.key);
 	address = link_address(key, &len);
@@ -127,8 +127,10 @@ int members_join(struct monitor *m)
 			m->listen_fd = m->leader ? fd : -1;
 			if (!m->leader)
 				close(fd);
-			if (m->leader || rc < 0)
+			if (m->leader || (rc < 0 && rc != -EAGAIN))
 				return rc;
+			if (rc < 0) /* another member may be able to */
+				clock_sleep(0.05);
 			continue;
 		}
 		if (!m->memory) {
@@ -145,7 +147,7 @@ int members_join(struct monitor *m)
 		close(fd);
 		clock_sleep(0.005); /* the leader has bound but does not listen yet */
 	}
-	return -ETIMEDOUT;
+	return rc == -EAGAIN ? rc : -ETIMEDOUT;
 }
 
 /* Maps the memory that came along with a message; NULL: none did, or no flight recorder. */

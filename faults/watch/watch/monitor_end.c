@@ -256,6 +256,20 @@ static void say_traced(const struct monitor *m, const struct rank_view *views, s
 	}
 }
 
+/* A line for ranks that all wait for a processor. */
+static void say_starved(const struct rank_view *views, size_t n)
+{
+	double waited = 0;
+
+	for (size_t i = 0; i < n; i++)
+		waited = views[i].waiting ? fmax(waited, views[i].waited) : waited;
+	printf("# all ranks have waited for %.0f s, and hardly got a processor in that time; the "
+	       "run "
+	       "goes on\n",
+	       waited);
+	fflush(stdout);
+}
+
 struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 {
 	struct answer verdict = d->verdict;
@@ -284,6 +298,8 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 		}
 		if (next.traced)
 			say_traced(m, views, n);
+		if (next.starved)
+			say_starved(views, n);
 	}
 	if (next.action == DECIDE_END) {
 		/* A closer look takes its time. To 1 ms: line, files, picture and page say one figure. */

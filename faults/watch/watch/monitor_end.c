@@ -13,7 +13,7 @@ void monitor_send_end(struct monitor *m, int32_t code)
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].rank >= 0 && m->peers[i].link.fd >= 0)
 			link_send(&m->peers[i].link, MESSAGE_END, &code, sizeof(code), -1);
-	nodes_send_all(m, MESSAGE_END, &code, sizeof(code), NULL);
+	nodes_send_end(m, code);
 }
 
 /* A rank that knows more about its own outcome (wrong data: whose) has left class and ranks. */

@@ -304,6 +304,8 @@ static int supervise(struct program *program, struct error *err)
 	if (open_folder(program, &folder, err) < 0)
 		return fail(err, program);
 	program->folder = folder.path;
+	if (run_folder_ended(program->launch->key, &code))
+		goto out_folder; /* this process is late */
 	if (recorder_create(program->name, &program->memory, &memory_fd, err) < 0)
 		goto out_folder;
 	program->memory->header.run =
@@ -420,6 +422,7 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 	int rc;
 
 	launch_detect(&launch);
+	launch_begin(&launch);
 	if (options_parse(&options, &target, argc, argv, &err) < 0)
 		return fail(&err, &program);
 	rc = answer(&program, &err);

@@ -505,6 +505,7 @@ int main(int argc, char **argv)
 
 	arguments_read(&table, argc, argv, &a);
 	launch_detect(&f.meeting.launch);
+	launch_begin(&f.meeting.launch);
 	local_rank = environment_number(environ,
 					"OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID LOCAL_RANK", 0);
 	if (!f.meeting.launch.launched && !a.no_calls)

@@ -126,6 +126,12 @@ UNIT_TEST(test_died, "died")
 	views[3].status = SIGTERM;
 	v = judge(0.125);
 	UNIT_ALL(!strcmp(v.ranks, "1"), v.confidence == CONFIDENCE_PROVED);
+	/* so does the end of a supervisor */
+	views[3].status = SIGKILL;
+	views[3].lost = LOST_MONITOR;
+	views[3].reported = 1;
+	v = judge(0.125);
+	UNIT_ALL(!strcmp(v.ranks, "1"), v.confidence == CONFIDENCE_PROVED);
 }
 
 /* A rank that reports an error is a victim as a rule. */

@@ -206,6 +206,13 @@ expect_rc 0 'few descriptors'
 run bash -c 'ulimit -n 24 && exec "$@"' - "$BUILD/all_reduce_perf" --backend mpi --topo none -g 16 -b 8 -e 8
 [ $rc = 0 ] || { expect_rc 77 'few descriptors allowed' && expect_err '24 open files are allowed, and 16 ranks need [0-9]+: ulimit -n'; }
 
+# An mpirun that cannot start has no ssh, as in a container: its own words, and no verdict
+mkdir "$work/bare" && ln -s "$(type -P mpirun)" "$(type -P sh)" "$work/bare"
+run env PATH="$work/bare" "$BUILD/all_reduce_perf" --backend mpi --topo none -g 2 -b 8 -e 8
+expect_rc 1 'no ssh:'
+expect_err 'plm_rsh_agent: ssh : rsh'
+expect_no_out .
+
 # Stopped for good
 strike timed rank:1 $STOP && {
 	limit=20 ended

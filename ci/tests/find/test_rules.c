@@ -639,6 +639,24 @@ UNIT_TEST(test_settings, "settings")
 	}
 }
 
+/* MPI ends rank 1 at init; what ranks 2 and 3 lost is their supervisors. */
+UNIT_TEST(test_supervisors_gone, "ranks that went with their supervisors")
+{
+	calls_set_up(4);
+	come_to(AT_INIT);
+	for (int i = 1; i < 4; i++) {
+		struct rank_view *v = &evidence.ranks[i].view;
+
+		v->process = i == 1 ? PROCESS_EXITED : PROCESS_KILLED;
+		v->status = i == 1 ? 1 : SIGKILL;
+		v->lost = i == 1 ? LOST_NOT : LOST_MONITOR;
+		v->reported = i > 1;
+	}
+	evidence.ranks[0].view.overdue = 0;
+	finish();
+	UNIT_ALL(found.class == CLASS_EXITED, !strcmp(found.ranks, "1"));
+}
+
 UNIT_TEST(test_classes, "classes and their names")
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {

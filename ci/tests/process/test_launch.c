@@ -247,7 +247,8 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* A fake mpirun that runs FIRST, notes its arguments, and runs DO. */
+/* A fake mpirun that runs FIRST, notes its arguments, and runs DO. A rank has begun unless STARTS is "no"; JOINS: and has
+ * joined the run. */
 UNIT_TEST(test_mpirun, "a pretended mpirun")
 {
 	static const char script[] =
@@ -256,6 +257,8 @@ UNIT_TEST(test_mpirun, "a pretended mpirun")
 		"env >\"$NOTES.environment\"\n"
 		"for f in /dev/shm/hangar-*-$HANGAR_RUN_KEY; do [ -d \"$f\" ] && echo \"$f\"; done "
 		">\"$NOTES.folder\"\n"
+		"f=$(cat \"$NOTES.folder\")\n"
+		"[ \"$STARTS\" = no ] || : >\"$f/begun\"\n"
 		"eval \"$FIRST\"\n"
 		"mv \"$NOTES.folder\" \"$NOTES.ready\"\n"
 		"eval \"$DO\"\n";
@@ -279,7 +282,9 @@ static int say_lost(const void *arg, enum launch_lost lost, double seconds)
 
 static const struct launch_guard guard = { 2, say_lost, "held" };
 
-static bool to_file; /* standard output */
+static bool to_file;		   /* standard output */
+static const char *starts = "yes"; /* or "no" */
+#define JOINS ": >$f/joined"
 
 static pid_t start(const char *first, const char *what, bool ignore_children)
 {
@@ -298,6 +303,7 @@ static pid_t start(const char *first, const char *what, bool ignore_children)
 	setenv("SLURM_NTASKS", "1000", 1);
 	setenv("FIRST", first, 1);
 	setenv("DO", what, 1);
+	setenv("STARTS", starts, 1);
 	setenv("NOTES", in_folder("notes"), 1);
 	snprintf(path, sizeof(path), "%s:/bin:/usr/bin", folder);
 	setenv("PATH", path, 1);
@@ -359,30 +365,70 @@ UNIT_TEST(test_codes, "exit codes")
 					      ">$folder/exit\" & sleep 0.2; kill -9 $$";
 
 	to_file = true;
-	UNIT_ALL(unit_ended(start("", supervisor, false), 5) == 11,
+	UNIT_ALL(unit_ended(start(JOINS, supervisor, false), 5) == 11,
 		 strstr(contents("stdout"), "# verdict: later") != NULL);
 	to_file = false;
 	/* a supervisor that was killed; a run that was ended; an mpirun that crashes in its own end, or instead of one */
-	CU_ASSERT_EQUAL(unit_ended(start("", "exit 137", false), 3), OUTCOME_DIED);
-	CU_ASSERT_EQUAL(unit_ended(start("", "exit 143", false), 3), 143);
-	CU_ASSERT_EQUAL(
-		unit_ended(start("", "echo -2 >$(cat $NOTES.ready)/exit; kill -SEGV $$", false), 3),
-		0);
-	CU_ASSERT_EQUAL(unit_ended(start("", "kill -SEGV $$", false), 3), OUTCOME_DIED);
-	CU_ASSERT_EQUAL(unit_ended(start("", "echo -2 >$(cat $NOTES.ready)/exit; exit 137", false),
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "exit 137", false), 3), OUTCOME_DIED);
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "exit 143", false), 3), 143);
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "echo -2 >$(cat $NOTES.ready)/exit; kill -SEGV $$",
+					 false),
 				   3),
-			137);
+			0);
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "kill -SEGV $$", false), 3), OUTCOME_DIED);
+	CU_ASSERT_EQUAL(
+		unit_ended(start(JOINS, "echo -2 >$(cat $NOTES.ready)/exit; exit 137", false), 3),
+		137);
 	CU_ASSERT_PTR_NOT_NULL(strstr(contents("held"), "supervisors 0 s\n"));
-	CU_ASSERT_EQUAL(unit_ended(start("", "exit 0", false), 3), 0);
-	CU_ASSERT_EQUAL(unit_ended(start("", "kill -9 $$", false), 3), OUTCOME_DIED);
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "exit 0", false), 3), 0);
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "kill -9 $$", false), 3), OUTCOME_DIED);
 	/* the verdict's stands, whatever mpirun makes of the ranks' ends */
 	CU_ASSERT_EQUAL(
-		unit_ended(start("", "echo 14 >$(cat $NOTES.ready)/exit; kill -9 $$", false), 3),
+		unit_ended(start(JOINS, "echo 14 >$(cat $NOTES.ready)/exit; kill -9 $$", false), 3),
 		14);
-	CU_ASSERT_EQUAL(unit_ended(start("", "echo 0 >$(cat $NOTES.ready)/exit; exit 1", false), 3),
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "echo 0 >$(cat $NOTES.ready)/exit; exit 1", false),
+				   3),
 			0);
-	CU_ASSERT_EQUAL(unit_ended(start("", "exit 14", true), 3),
+	CU_ASSERT_EQUAL(unit_ended(start(JOINS, "exit 14", true), 3),
 			14); /* the parent ignores SIGCHLD */
+}
+
+/* No verdict where no rank has joined. Where none has begun mpirun is quiet the first time alone. */
+UNIT_TEST(test_no_rank, "an mpirun that starts nothing")
+{
+	static const char again[] = "echo \"quiet $OMPI_MCA_orte_execute_quiet\" >&2; exit 243";
+	static const struct {
+		const char *starts, *what;
+		int code, runs;
+		const char *text;
+	} cases[] = {
+		{ "no", again, OUTCOME_INTERNAL, 2, "quiet 1\nhangar: mpirun has started no rank" },
+		{ "no", again, OUTCOME_INTERNAL, 2, "says:\nquiet 0\n" },
+		{ "no", "[ -e $NOTES.again ] || { >$NOTES.again; exit 1; }; : >$f/begun; exit 11",
+		  11, 2, "" },
+		{ "no", "kill -9 $$", OUTCOME_INTERNAL, 1,
+		  "exit code 137 before a rank had joined" },
+		{ "no", "exit 0", OUTCOME_OK, 1, "" },
+		{ "yes", again, OUTCOME_INTERNAL, 1, "exit code 243 before a rank had joined" },
+		{ "yes", "exit 7", 7, 1, "" },
+	};
+	FILE *held = fopen(in_folder("held"), "w");
+
+	fclose(held);
+	UNIT_ROWS(c, cases) {
+		int runs = 0;
+
+		starts = c->starts;
+		unlink(in_folder("notes.runs"));
+		unlink(in_folder("notes.again"));
+		CU_ASSERT_EQUAL(unit_ended(start("echo >>$NOTES.runs", c->what, false), 3),
+				c->code);
+		for (const char *p = contents("notes.runs"); (p = strchr(p, '\n')); p++)
+			runs++;
+		UNIT_ALL(runs == c->runs, strstr(contents("stderr"), c->text) != NULL,
+			 contents("held")[0] == '\0');
+	}
+	starts = "yes";
 }
 
 /* A signal is forwarded to mpirun, whose own exit code is ignored; it sleeps without the trap. */

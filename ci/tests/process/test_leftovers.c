@@ -47,6 +47,7 @@ UNIT_TEST(test_last_one_out, "the last one out removes the folder")
 	struct run_folder folders[3];
 	struct stat st;
 	char sub[200];
+	int code;
 
 	new_key();
 	for (int i = 0; i < 3; i++) {
@@ -54,7 +55,16 @@ UNIT_TEST(test_last_one_out, "the last one out removes the folder")
 		CU_ASSERT_STRING_EQUAL(folders[i].path, path_of(key));
 		CU_ASSERT(fcntl(folders[i].fd, F_GETFD) & FD_CLOEXEC);
 		CU_ASSERT(!run_folder_deserted(&folders[0]));
+		CU_ASSERT_EQUAL(run_folder_joined(&folders[0]), i > 0);
 	}
+	CU_ASSERT(!run_folder_begun(&folders[0]));
+	CU_ASSERT(!run_folder_ended(key, &code));
+	run_folder_note_end(key, 11, "# verdict: it is out\n");
+	UNIT_ALL(run_folder_ended(key, &code), code == 11);
+	run_folder_note_end(key, RUN_OVER, "");
+	UNIT_ALL(run_folder_ended(key, &code), code == 0);
+	run_folder_note_begun(key);
+	CU_ASSERT(run_folder_begun(&folders[0]));
 	UNIT_ALL(stat(path_of(key), &st) == 0, (st.st_mode & 0777) == 0700);
 	touch(folders[0].path, "segment");
 	snprintf(sub, sizeof(sub), "%s/sub", folders[0].path);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "process/supervisor.h"
@@ -16,6 +17,7 @@ struct board {
 	_Atomic int gone;	 /* time when its end was seen */
 	_Atomic int asked, more; /* how often after a signal; so many times it needs time */
 	_Atomic int running, wait_status, end_with; /* end_with: the hook's answer, -1: not yet */
+	char unborn[100];
 };
 
 static struct board *board;
@@ -46,6 +48,8 @@ static bool hook_step(void *ctx, const struct supervised *child, int *exit_code)
 	board->changes += child->changed;
 	board->rank = child->pid;
 	board->running = child->running;
+	if (child->unborn)
+		snprintf(board->unborn, sizeof(board->unborn), "%.99s", child->unborn->text);
 	if (child->changed && child->running) {
 		board->stops += child->stopped;
 		board->continues += !child->stopped;
@@ -343,6 +347,27 @@ UNIT_TEST(test_ignored_sigchld, "SIGCHLD was ignored")
 		_exit(supervisor_run(&hooks, exit_with, &three, &err));
 	}
 	CU_ASSERT_EQUAL(unit_ended(pid, 3), 3);
+}
+
+/* A limit of processes: the supervisor counts its rank as one that ended with an error, and its words. */
+UNIT_TEST(test_unborn, "no process can be made")
+{
+	struct error err = { .rank = -1 };
+	struct rlimit none = { 0, 0 };
+	int three = 3;
+	pid_t pid;
+
+	set_up();
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if ((geteuid() == 0 && setresuid(64999, 64999, 64999) < 0) ||
+		    setrlimit(RLIMIT_NPROC, &none) < 0)
+			_exit(98);
+		_exit(supervisor_run(&hooks, exit_with, &three, &err));
+	}
+	UNIT_ALL(unit_ended(pid, 3) == OUTCOME_INTERNAL, board->changes == 1,
+		 strstr(board->unborn, "ulimit -u") != NULL);
 }
 
 static int fork_and_sleep(void *unused)

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "backend/call.h"
 #include "base/clock.h"
@@ -48,6 +49,25 @@ UNIT_TEST(test_layout, "layout")
 		 offsetof(struct record_memory, ring) == sizeof(struct record_header),
 		 offsetof(struct record_memory, ring) % 64 == 0,
 		 sizeof(struct record_header) % 8 == 0);
+}
+
+/* `ulimit -f 8`: an error in words; the signal of the limit ends no program. */
+UNIT_TEST(test_file_limit, "a limit of file sizes")
+{
+	struct rlimit small = { 0, 0 }, before;
+	struct record_memory *none = NULL;
+	sigset_t pending;
+	int fd;
+
+	err = (struct error){ .rank = -1 };
+	getrlimit(RLIMIT_FSIZE, &before);
+	small = (struct rlimit){ 8192, before.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &small);
+	CU_ASSERT_EQUAL(recorder_create("test", &none, &fd, &err), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &before);
+	sigpending(&pending);
+	UNIT_ALL(none == NULL, strstr(err.text, "ulimit -f") != NULL,
+		 !sigismember(&pending, SIGXFSZ));
 }
 
 /* A rank's arguments to init and the states of the communicator; other communicators are left alone. */

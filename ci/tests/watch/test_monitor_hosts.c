@@ -364,6 +364,53 @@ UNIT_TEST(test_reset, "a connection is reset")
 	seats_close();
 }
 
+/* Returns true once the run's end comes over this connection, with code 0. */
+static bool hears_end(struct link *link)
+{
+	struct link_message message = { .type = 0 };
+	double give_up = unit_until(1);
+	int32_t code = -1;
+
+	while (message.type != MESSAGE_END && clock_seconds() < give_up)
+		if (link_receive(link, &message) != 1)
+			clock_sleep(0.002);
+	if (message.type == MESSAGE_END && message.bytes == sizeof(code))
+		memcpy(&code, message.payload, sizeof(code));
+	return code == 0;
+}
+
+/* The run ends well while a host has no connection: a cut has just healed, and it connects anew; or it has only just come. It
+ * hears of the end all the same. */
+UNIT_TEST(test_goodbye, "a goodbye")
+{
+	struct rank_view there = { .rank = 2, .process = PROCESS_EXITED, .host = "there" };
+
+	for (int known = 0; known < 2; known++) {
+		struct link link;
+
+		seats_open(2);
+		node_take(0, 0, 1);
+		nodes_open_star();
+		nodes_publish(0, 1, nodes_address, TOKEN);
+		link = stranger();
+		if (known) {
+			say(&link, MESSAGE_VIEWS, TOKEN, &there, sizeof(there));
+			SOON(seats[0].desk->nodes == 1);
+			link_abort(&link);
+		}
+		clock_sleep(0.05);
+		ranks_finish(0, 1, OUTCOME_OK);
+		clock_sleep(0.3);
+		if (known)
+			link = stranger();
+		say(&link, MESSAGE_VIEWS, TOKEN, &there, sizeof(there));
+		CU_ASSERT(hears_end(&link));
+		link_release(&link);
+		UNIT_ALL(seats_end(0, 1, OUTCOME_OK), verdict_lines(0, 1) == 0);
+		seats_close();
+	}
+}
+
 /* Whatever the order in which ranks took their seats, they are printed in theirs. */
 UNIT_TEST(test_order, "ranks in order")
 {

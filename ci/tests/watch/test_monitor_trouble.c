@@ -4,6 +4,7 @@
 
 #include <sys/un.h>
 
+#include "process/leftovers.h"
 #include "seats.h"
 
 /* The output of all seats: whichever forks the second leader, that prints. */
@@ -41,6 +42,22 @@ UNIT_TEST(test_observer_killed, "an observer is killed")
 			 any_said(0, 2, c->dead));
 		seats_close();
 	}
+}
+
+/* A member that the verdict has not reached when its leader ends takes the noted code, and prints no second one. */
+UNIT_TEST(test_verdict_is_out, "a leader ends behind its verdict")
+{
+	struct run_folder folder;
+	struct error err = { .rank = -1 };
+
+	seats_open(2);
+	CU_ASSERT_EQUAL_FATAL(run_folder_open(&folder, seats_key, &err), 0);
+	seats_take_in_order(0, 1);
+	run_folder_note_end(seats_key, OUTCOME_ERROR, "");
+	kill(seats[0].desk->leader, SIGKILL);
+	UNIT_ALL(seats_end(0, 1, OUTCOME_ERROR), verdict_lines(0, 1) == 0);
+	run_folder_release(&folder);
+	seats_close();
 }
 
 /* The leader is stopped: a second one says so once no rank makes a step, and the first is killed. */

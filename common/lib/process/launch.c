@@ -21,6 +21,7 @@
 #define TERM_NS	     1000000000u /* from SIGTERM to SIGKILL */
 #define SAY_NS	     1000000000u /* from the start of a hold to its line */
 #define PAUSED_NS    3000000000u /* between two looks: this process did not run either */
+#define BEGUN_NONE   (-1) /* a code: mpirun has failed, and none of its processes has begun */
 #define FILES	     48 /* open files that mpirun needs, and those for each rank: 24 and 3 were counted */
 #define RANK_FILES   4
 
@@ -80,6 +81,29 @@ void launch_detect(struct launch *launch)
 	make_key(launch->key, sizeof(launch->key));
 }
 
+/* A setting of Open MPI 4 (OMPI_MCA_orte_) and 5 (PRTE_MCA_prte_), which knows no options of these names. */
+static void set_parameter(const char *parameter, const char *value)
+{
+	static const char *const prefixes[] = { "OMPI_MCA_orte_", "PRTE_MCA_prte_" };
+	char name[64];
+
+	for (size_t i = 0; i < LENGTH(prefixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", prefixes[i], parameter);
+		if (value)
+			setenv(name, value, 1);
+		else
+			unsetenv(name);
+	}
+}
+
+void launch_begin(const struct launch *launch)
+{
+	if (!launch->launched || !launch->own)
+		return;
+	run_folder_note_begun(launch->key);
+	set_parameter("execute_quiet", NULL);
+}
+
 int launch_check(const struct launch *launch, struct error *err)
 {
 	if (!launch->apart)
@@ -131,21 +155,13 @@ static void forget_slurm(void)
 	}
 }
 
-/* Settings of Open MPI 4 (OMPI_MCA_orte_) and 5 (PRTE_MCA_prte_), which knows no options of these names: its session
- * folder; no closing block about the exit code; exit code 0 of --expect stays 0 after a rank that could not finalise. */
+/* mpirun's session folder; no closing block about the exit code, nor any other message of its own; exit code 0 of --expect
+ * stays 0 after a rank that could not finalise. */
 static void set_parameters(const char *tmpdir)
 {
-	static const char *const prefixes[] = { "OMPI_MCA_orte_", "PRTE_MCA_prte_" };
-	const char *const set[][2] = { { "tmpdir_base", tmpdir },
-				       { "execute_quiet", "1" },
-				       { "allowed_exit_without_sync", "1" } };
-	char name[64];
-
-	for (size_t i = 0; i < LENGTH(prefixes); i++)
-		for (size_t k = 0; k < LENGTH(set); k++) {
-			snprintf(name, sizeof(name), "%s%s", prefixes[i], set[k][0]);
-			setenv(name, set[k][1], 1);
-		}
+	set_parameter("tmpdir_base", tmpdir);
+	set_parameter("execute_quiet", "1");
+	set_parameter("allowed_exit_without_sync", "1");
 	/* 5 prints its closing block about an exit code all the same, unless that counts as no error */
 	setenv("PRTE_MCA_state_base_error_non_zero_exit", "0", 1);
 }
@@ -291,7 +307,9 @@ static int code_of_end(int status, const struct orphaned *orphaned, int signal_f
 	int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
 	    code = run_folder_code(folder, -1, NULL);
 	bool unsaid = orphaned->mute || (crashed && code == -1),
-	     in_own_end = crashed && code == RUN_OVER && WTERMSIG(status) != SIGKILL;
+	     in_own_end = crashed && code == RUN_OVER && WTERMSIG(status) != SIGKILL,
+	     lost = guard->seconds > 0 && !is_request(exit_code - 128) &&
+		    (orphaned->signalled || exit_code > 128);
 
 	if (crashed && code == -1)
 		await_supervisors(signal_fd, folder, guard->seconds);
@@ -303,10 +321,19 @@ static int code_of_end(int status, const struct orphaned *orphaned, int signal_f
 			WTERMSIG(status));
 	if (code == RUN_OVER)
 		return in_own_end || orphaned->signalled ? OUTCOME_OK : exit_code;
-	if (guard->seconds > 0 && !is_request(exit_code - 128) &&
-	    (orphaned->signalled || exit_code > 128))
+	if (lost && run_folder_joined(folder))
 		return guard->lost(guard->arg, crashed ? LAUNCH_MPIRUN : LAUNCH_SUPERVISORS, 0);
-	return orphaned->signalled && exit_code == 0 ? OUTCOME_INTERNAL : exit_code;
+	if (lost)
+		fprintf(stderr, "hangar: mpirun ended with exit code %d before a rank had joined\n",
+			exit_code);
+	return lost || (orphaned->signalled && exit_code == 0) ? OUTCOME_INTERNAL : exit_code;
+}
+
+/* Returns true for an mpirun that failed to start anything. become_mpirun() says itself that there is no mpirun. */
+static bool failed_to_start(int status, const struct run_folder *folder)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) != OUTCOME_OK &&
+	       WEXITSTATUS(status) != OUTCOME_UNSUPPORTED && !run_folder_begun(folder);
 }
 
 /* Forwards signals; *ended_by is the first of them. */
@@ -339,6 +366,8 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder,
 	}
 	if (*ended_by)
 		return 128 + *ended_by;
+	if (failed_to_start(status, folder))
+		return BEGUN_NONE;
 	return code_of_end(status, &orphaned, signal_fd, folder, guard);
 }
 
@@ -382,6 +411,24 @@ static int make_room_for_files(int ranks, struct error *err)
 			 ranks, (int)need, (int)need);
 }
 
+/* Runs mpirun. Returns the exit code, or BEGUN_NONE. */
+static int run_mpirun(char **command, const sigset_t *mask, int signal_fd,
+		      const struct run_folder *folder, const struct launch_guard *guard,
+		      struct error *err)
+{
+	pid_t parent = getpid(), pid;
+	int ended_by = 0;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		become_mpirun(command, mask, parent, folder->fd);
+	if (pid > 0)
+		return wait_for(pid, signal_fd, folder, guard, &ended_by);
+	error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
+	return OUTCOME_INTERNAL;
+}
+
 int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct error *err)
 {
 	struct run_folder folder;
@@ -389,11 +436,10 @@ int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct
 	uint64_t random;
 	char **command;
 	sigset_t mask;
-	pid_t parent = getpid(), pid;
-	int code = 1, signal_fd, ended_by = 0;
+	int code, signal_fd;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		random = (uint64_t)parent << 32;
+		random = (uint64_t)getpid() << 32;
 	snprintf(key, sizeof(key), "%016lx", random);
 	if (make_room_for_files(ranks, err) < 0 || run_folder_open(&folder, key, err) < 0)
 		return 1;
@@ -408,18 +454,17 @@ int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct
 	fprintf(stderr, " (its files: %s)\n", folder.path);
 	signal(SIGTSTP, SIG_IGN); /* a half-stopped run is a hang, so Ctrl-Z is ignored */
 	signal_fd = signals_open(0, &mask);
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		become_mpirun(command, &mask, parent, folder.fd);
-	if (pid > 0)
-		code = wait_for(pid, signal_fd, &folder, guard, &ended_by);
-	else
-		error_set(err, OUTCOME_INTERNAL, -errno, "fork: %s", strerror(errno));
+	code = run_mpirun(command, &mask, signal_fd, &folder, guard, err);
+	if (code == BEGUN_NONE) {
+		fprintf(stderr,
+			"hangar: mpirun has started no rank; once more, with all that it says:\n");
+		set_parameter("execute_quiet", "0");
+		code = run_mpirun(command, &mask, signal_fd, &folder, guard, err);
+	}
 	close(signal_fd);
 	free(command);
 	run_folder_release(&folder);
-	return code;
+	return code == BEGUN_NONE ? OUTCOME_INTERNAL : code;
 }
 
 enum progress_line launch_progress(void)

@@ -18,6 +18,10 @@ struct launch {
  * such as `srun --pty bash`. */
 void launch_detect(struct launch *launch);
 
+/* In a process that a launcher has started: notes that it has begun. Under an mpirun of launch_self() MPI prints its own
+ * messages here, though mpirun is quiet. */
+void launch_begin(const struct launch *launch);
+
 /* 0, or a negative errno where ranks cannot find each other by MPI. */
 int launch_check(const struct launch *launch, struct error *err);
 
@@ -39,7 +43,8 @@ struct launch_guard {
 };
 
 /* Runs argv under mpirun with `ranks` processes, waits, and removes leftover files. Prints the
- * command on standard error. Returns the exit code. */
+ * command on standard error. An mpirun that starts no process runs once more, with all of its messages: OUTCOME_INTERNAL
+ * if that fails as well. Returns the exit code. */
 int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct error *err);
 
 /* Place of the progress line, by the user's standard error and output: no terminal, a terminal for

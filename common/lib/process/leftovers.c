@@ -13,6 +13,7 @@
 
 #define SHM	  "/dev/shm"
 #define JOINED	  "joined" /* file in a run folder: a process other than its maker has joined */
+#define BEGUN	  "begun"  /* a process that the launcher started has begun */
 #define CODE	  "exit"   /* the file of the exit code and the last lines */
 #define END_BYTES 8192
 
@@ -156,18 +157,24 @@ static int open_once(struct run_folder *folder)
 	return rc;
 }
 
+/* Names the folder of the run `key`. */
+static void name_folder(struct run_folder *folder, const char *key)
+{
+	folder->fd = -1;
+	snprintf(folder->path, sizeof(folder->path), SHM "/hangar-%u-%.64s",
+		 (unsigned int)geteuid(), key);
+}
+
 int run_folder_open(struct run_folder *folder, const char *key, struct error *err)
 {
 	char prefix[32];
 	int rc = -EAGAIN;
 
-	folder->fd = -1;
-	folder->path[0] = '\0';
+	name_folder(folder, key);
 	if (strchr(key, '/'))
 		return error_set(err, OUTCOME_USAGE, -EINVAL,
 				 "run key '%.64s': must not contain a slash", key);
 	snprintf(prefix, sizeof(prefix), "hangar-%u-", (unsigned int)geteuid());
-	snprintf(folder->path, sizeof(folder->path), SHM "/%s%.64s", prefix, key);
 	remove_stale(prefix);
 	for (int tries = 0; tries < 20 && rc == -EAGAIN; tries++)
 		rc = open_once(folder);
@@ -175,13 +182,44 @@ int run_folder_open(struct run_folder *folder, const char *key, struct error *er
 		      : 0;
 }
 
+/* Opens a file of the folder of the run `key`; NULL: there is no folder. */
+static FILE *open_note(const char *key, const char *name)
+{
+	struct run_folder folder;
+	char path[sizeof(folder.path) + 32];
+
+	name_folder(&folder, key);
+	snprintf(path, sizeof(path), "%s/%s", folder.path, name);
+	return fopen(path, "we");
+}
+
+static bool has(const struct run_folder *folder, const char *name)
+{
+	return folder->fd >= 0 && faccessat(folder->fd, name, F_OK, 0) == 0;
+}
+
+void run_folder_note_begun(const char *key)
+{
+	FILE *f = open_note(key, BEGUN);
+
+	if (f)
+		fclose(f);
+}
+
+bool run_folder_begun(const struct run_folder *folder)
+{
+	return has(folder, BEGUN);
+}
+
+bool run_folder_joined(const struct run_folder *folder)
+{
+	return has(folder, JOINED);
+}
+
 void run_folder_note_end(const char *key, int code, const char *lines)
 {
-	char path[160];
-	FILE *f;
+	FILE *f = open_note(key, CODE);
 
-	snprintf(path, sizeof(path), SHM "/hangar-%u-%.64s/" CODE, (unsigned int)geteuid(), key);
-	f = fopen(path, "we");
 	if (!f)
 		return;
 	fprintf(f, "%d\n%s", code, lines);
@@ -199,6 +237,17 @@ int run_folder_code(const struct run_folder *folder, int otherwise, FILE *lines)
 	if (lines && text[length])
 		fprintf(lines, "%s\n", text + length + 1);
 	return code;
+}
+
+bool run_folder_ended(const char *key, int *code)
+{
+	struct run_folder folder;
+	int noted;
+
+	name_folder(&folder, key);
+	noted = run_folder_code(&folder, -1, NULL);
+	*code = noted == RUN_OVER ? OUTCOME_OK : noted;
+	return noted != -1;
 }
 
 void run_folder_release(struct run_folder *folder)
@@ -231,8 +280,7 @@ bool run_folder_deserted(const struct run_folder *folder)
 	FILE *locks;
 	pid_t pid;
 
-	if (folder->fd < 0 || fstat(folder->fd, &st) < 0 ||
-	    faccessat(folder->fd, JOINED, F_OK, 0) < 0)
+	if (!run_folder_joined(folder) || fstat(folder->fd, &st) < 0)
 		return false;
 	locks = fopen("/proc/locks", "re");
 	while (next_holder(locks, &st, &pid))

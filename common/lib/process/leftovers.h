@@ -33,11 +33,21 @@ void run_folder_release(struct run_folder *folder);
  * The parent of a bare start ends with that code, whatever mpirun makes of the ranks' ends. */
 void run_folder_note_end(const char *key, int code, const char *lines);
 
+/* Returns true if the run `key` has ended, as its folder here has it: *code is then the exit code of a process that comes late. */
+bool run_folder_ended(const char *key, int *code);
+
 /* Returns the noted code, or `otherwise`. The lines that an mpirun which does not run kept to itself go to `lines`, NULL: nowhere. */
 int run_folder_code(const struct run_folder *folder, int otherwise, FILE *lines);
 
+/* Notes that a process of the run `key` has begun, in its folder, if it has one here; and asks for that. */
+void run_folder_note_begun(const char *key);
+bool run_folder_begun(const struct run_folder *folder);
+
 /* Removes the folder at `path`, unless a process of its run lives or another user owns it. */
 void run_folder_remove(const char *path);
+
+/* Returns true if others have joined the folder. */
+bool run_folder_joined(const struct run_folder *folder);
 
 /* Returns true if others have joined the folder and only the caller holds it (/proc/locks). */
 bool run_folder_deserted(const struct run_folder *folder);

@@ -158,11 +158,27 @@ static int watch_child(struct supervisor *s)
 	}
 }
 
+/* Returns false where there is no rank, the parent's knowledge alone. */
+static bool begin(struct supervisor *s, struct error *unborn, int (*rank_main)(void *), void *arg)
+{
+	pid_t parent = getpid();
+
+	fflush(NULL);
+	s->child.pid = fork();
+	if (s->child.pid == 0)
+		become_rank(s, parent, rank_main, arg);
+	if (s->child.pid > 0)
+		return true;
+	error_set(unborn, OUTCOME_INTERNAL, -errno, "fork of the rank: %s%s", strerror(errno),
+		  errno == EAGAIN ? " (ulimit -u, pids.max)" : "");
+	return false;
+}
+
 int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
 		   struct error *err)
 {
 	struct supervisor s = { .hooks = hooks, .signal_fd = -1, .launcher = getppid() };
-	pid_t parent = getpid();
+	struct error unborn = { .rank = -1 };
 	int rc;
 
 	/* The launcher's death must not stop the clean-up. The rank inherits this, since MPI writes
@@ -174,17 +190,12 @@ int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *
 		return 1;
 	}
 	s.oom_kills = hooks->cgroup ? cgroup_oom_kills(hooks->cgroup) : -1;
-	fflush(NULL);
-	s.child.pid = fork();
-	if (s.child.pid < 0) {
-		rc = -errno;
-		error_set(err, OUTCOME_INTERNAL, rc, "fork: %s", strerror(-rc));
-		close(s.signal_fd);
-		return 1;
+	s.child.running = begin(&s, &unborn, rank_main, arg);
+	if (!s.child.running) {
+		s.child.unborn = &unborn;
+		s.reaped = true;
+		observe_end(&s, W_EXITCODE((int)unborn.outcome, 0));
 	}
-	if (s.child.pid == 0)
-		become_rank(&s, parent, rank_main, arg);
-	s.child.running = true;
 	rc = watch_child(&s);
 	end_rank(&s);
 	close(s.signal_fd);

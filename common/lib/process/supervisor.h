@@ -12,6 +12,8 @@ struct supervised {
 	int wait_status;    /* as from waitpid, once !running */
 	bool changed;	    /* since the last step */
 	uint32_t oom_kills; /* kills by the kernel in hooks->cgroup, after SIGKILL */
+	const struct error *
+		unborn; /* the reason why no rank could be forked: it counts as exited with that; or NULL */
 };
 
 struct supervisor_hooks {
@@ -33,7 +35,7 @@ struct supervisor_hooks {
 };
 
 /* Forks. The child runs rank_main(arg) and exits with its result. The parent watches it and returns this process'
- * exit code. The rank dies with its parent. SIGTERM, SIGINT, SIGHUP and the launcher's death end the rank: 128 +
+ * exit code. Where the fork fails the run ends by the hooks as well. The rank dies with its parent. SIGTERM, SIGINT, SIGHUP and the launcher's death end the rank: 128 +
  * signal, or 1; a signal after hooks->ending, 0.8 s at most. */
 int supervisor_run(const struct supervisor_hooks *hooks, int (*rank_main)(void *arg), void *arg,
 		   struct error *err);

@@ -35,6 +35,24 @@ uint64_t record_hash_strict(uint64_t hash, const struct record *r)
 	return hash_call(hash, r, call_is_pair(r->kind) ? -1 : r->peer);
 }
 
+/* ftruncate() that a limit of file sizes fails, without the signal that would end the process. */
+static int resize(int fd, off_t bytes)
+{
+	const struct timespec none = { 0 };
+	sigset_t set, before, pending;
+	int rc;
+
+	sigpending(&pending);
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	rc = ftruncate(fd, bytes) < 0 ? -errno : 0;
+	if (rc == -EFBIG && !sigismember(&pending, SIGXFSZ))
+		sigtimedwait(&set, NULL, &none);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
 int recorder_create(const char *program, struct record_memory **memory, int *fd, struct error *err)
 {
 	struct record_header *h;
@@ -42,10 +60,12 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 	int rc;
 
 	*fd = memfd_create("hangar-flight-recorder", MFD_CLOEXEC);
-	if (*fd < 0 || ftruncate(*fd, sizeof(**memory)) < 0)
+	rc = *fd < 0 ? -errno : resize(*fd, sizeof(**memory));
+	if (rc < 0)
 		goto fail;
 	map = mmap(NULL, sizeof(**memory), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	if (map == MAP_FAILED)
+	rc = map == MAP_FAILED ? -errno : 0;
+	if (rc < 0)
 		goto fail;
 	*memory = map;
 	h = &(*memory)->header;
@@ -61,10 +81,10 @@ int recorder_create(const char *program, struct record_memory **memory, int *fd,
 	return 0;
 
 fail:
-	rc = -errno;
 	if (*fd >= 0)
 		close(*fd);
-	return error_set(err, OUTCOME_INTERNAL, rc, "flight recorder memory: %s", strerror(-rc));
+	return error_set(err, OUTCOME_INTERNAL, rc, "flight recorder memory: %s%s", strerror(-rc),
+			 rc == -EFBIG ? ": 1.1 MB is more than ulimit -f allows" : "");
 }
 
 static void beat(struct record_header *h)

@@ -41,8 +41,11 @@ static int death_order(const struct evidence_rank *r)
 		return -1;
 	if (v->process == PROCESS_EXITED)
 		return view_died(v) ? 1 : 3;
-	/* a signal that no process here saw may be the launcher's, too */
-	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ? 2 : 0;
+	/* a signal that no process here saw may be the launcher's, too; a rank goes with its supervisor */
+	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ||
+			       (v->reported && v->lost >= LOST_MONITOR)
+		       ? 2
+		       : 0;
 }
 
 /* The culprits are seen to be so; other ranks that are behind are noted. False: there are none. */

@@ -283,15 +283,27 @@ static bool extend(struct decide_state *s, const struct decide_input *in, bool u
 	uint64_t traced = traced_until(s, in, verdict);
 
 	until = traced > until ? traced : until;
-	if (!counts && in->now >= until)
-		return false;
-	if (!extension_grant(&s->extension, counts && longest ? longest->waited : 0, until,
-			     in->now))
+	if (!((counts || in->now < until) &&
+	      extension_grant(&s->extension, counts && longest ? longest->waited : 0, until,
+			      in->now)) &&
+	    !(s->config.extensions && !class_is_final(verdict->class) &&
+	      extension_grant_starved(s, in)))
 		return false;
 	if (s->extension.wait_ns == 0 && longest) {
 		s->extension.rank = longest->rank;
 		s->extension.wait_ns = longest->since_ns;
 	}
+	return true;
+}
+
+/* A line is due when time is first given to a run whose ranks all wait for processors, and each minute. */
+static bool starved_is_due(struct decide_state *s, const struct decide_input *in)
+{
+	struct extension *x = &s->extension;
+
+	if (!x->starved || (x->told_ns && in->now - x->told_ns < decide_times.starved_line_ns))
+		return false;
+	x->told_ns = in->now;
 	return true;
 }
 
@@ -428,7 +440,8 @@ struct decision decide_answer(struct decide_state *s, const struct decide_input 
 		else if (result != DIAGNOSIS_NOT_ASKED &&
 			 extend(s, in, result == DIAGNOSIS_UNEXPLAINED, verdict)) {
 			d = (struct decision){ .action = DECIDE_EXTEND,
-					       .extension_ns = s->extension.until_ns - in->now };
+					       .extension_ns = s->extension.until_ns - in->now,
+					       .starved = starved_is_due(s, in) };
 		}
 		d.traced = d.action == DECIDE_EXTEND && s->extension.traced_ns != before;
 	}

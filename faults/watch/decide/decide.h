@@ -25,15 +25,17 @@ struct rank_track {
 	struct proc_account used;   /* the scheduler's account then */
 	uint64_t watched_ns;	    /* all windows since some rank waits */
 	uint64_t queued_watched_ns; /* in these it was ready, and not run */
-	bool starved;		    /* as of the last window */
-	uint64_t active_ns;	    /* end of the last window in which it did anything, 0: none */
-	uint64_t place;		    /* as of the last window */
-	uint64_t moved, works_ns;   /* end of the last window in which it worked, 0: none */
-	uint64_t ran_ns;	    /* its account of time on a processor, when it was last read */
-	uint64_t ran_seen_ns;	    /* when it was last seen to have run */
-	bool accounted, traced;	    /* its account was read; something traced it then */
-	bool held;		    /* as the account has it */
-	uint64_t starved_ns;	    /* end of the last window in which it was, 0: none */
+	uint64_t lately_ns,
+		had_ns; /* the windows of the last five seconds or so; it ran, or slept, in these */
+	bool starved;	/* as of the last window */
+	uint64_t active_ns;	  /* end of the last window in which it did anything, 0: none */
+	uint64_t place;		  /* as of the last window */
+	uint64_t moved, works_ns; /* end of the last window in which it worked, 0: none */
+	uint64_t ran_ns;	  /* its account of time on a processor, when it was last read */
+	uint64_t ran_seen_ns;	  /* when it was last seen to have run */
+	bool accounted, traced;	  /* its account was read; something traced it then */
+	bool held;		  /* as the account has it */
+	uint64_t starved_ns;	  /* end of the last window in which it was, 0: none */
 };
 
 /* The scheduler's account of a process. */
@@ -171,6 +173,7 @@ struct decision {
 	double usual_s; /* ... so many seconds at most (run/usual.h), -1: not known */
 	double came_s;	/* any: what was late ended after so many seconds; 0: nothing did */
 	bool traced;	/* EXTEND: and that a debugger is waited for */
+	bool starved;	/* EXTEND: and that all ranks wait for processors, once a minute */
 	enum arrivals arrivals; /* ARRIVALS: all but OPEN */
 };
 
@@ -188,6 +191,8 @@ struct extension {
 	bool unexplained;   /* end_ns allows for a wait that nothing explains */
 	uint64_t since_ns;  /* when time was first given; 0: it was not */
 	uint64_t traced_ns; /* when it was first given because a debugger looks; 0: it was not */
+	bool starved;	    /* until_ns is for ranks that all wait for processors */
+	uint64_t told_ns;   /* when that was last worth a line; 0: never */
 	int32_t rank;	    /* who had waited longest then, ... */
 	uint64_t wait_ns;   /* ... since when, on its host's clock: the wait that this is about */
 };

@@ -31,6 +31,40 @@ bool extension_grant(struct extension *x, double waited, uint64_t starved_until_
 		x->since_ns = now;
 	step = later(step, decide_times.extension_look_ns);
 	x->until_ns = now + step < x->end_ns ? now + step : x->end_ns;
+	x->starved = false;
+	return true;
+}
+
+/* Returns true if all ranks of the job are known, alive, in a wait, and as good as never ran since it began. */
+static bool all_starved(const struct decide_state *s, const struct decide_input *in)
+{
+	int n = 0, starved = 0;
+
+	for (size_t i = 0; i < in->nranks; i++) {
+		const struct rank_view *view = &s->ranks[i].view;
+
+		n += view->rank >= 0;
+		starved += view->rank >= 0 && view->waiting && steps_hardly_ran(&s->ranks[i]);
+	}
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++) {
+			const struct rank_view *view = &in->hosts[i].views[k];
+
+			n += view->rank >= 0;
+			starved += view->rank >= 0 && view->waiting && view->starved &&
+				   view->process == PROCESS_ALIVE;
+		}
+	return n > 0 && starved == n && (in->job_ranks < 0 || n >= in->job_ranks);
+}
+
+bool extension_grant_starved(struct decide_state *s, const struct decide_input *in)
+{
+	if (!all_starved(s, in))
+		return false;
+	if (s->extension.since_ns == 0)
+		s->extension.since_ns = in->now;
+	s->extension.until_ns = in->now + decide_times.starved_look_ns;
+	s->extension.starved = true;
 	return true;
 }
 

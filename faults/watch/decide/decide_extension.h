@@ -13,6 +13,9 @@ uint64_t starvation_until(const struct decide_state *state, const struct decide_
 bool extension_grant(struct extension *extension, double waited, uint64_t starved_until_ns,
 		     uint64_t now);
 
+/* Grants time to the next look where all ranks of the job have come, wait, and hardly ran in all that time. */
+bool extension_grant_starved(struct decide_state *state, const struct decide_input *in);
+
 /* Returns true if one of these ranks, where none is named any, made a step lately. Ranks of
  * other hosts count as of their answer to a query. */
 bool extension_goes_on(const struct decide_state *state, const struct decide_input *in,

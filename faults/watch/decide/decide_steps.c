@@ -56,8 +56,15 @@ static void add_window(struct rank_track *t, const struct rank_account *account,
 	if (moves || runs)
 		t->works_ns = t->sampled_ns + window;
 	/* what is accounted at the end of a long wait lies in part before the window */
-	t->queued_watched_ns += t->starved || queued > window ? window : queued;
+	queued = t->starved || queued > window ? window : queued;
+	t->queued_watched_ns += queued;
 	t->watched_ns += window;
+	if (t->lately_ns > decide_times.starvation_ns) {
+		t->lately_ns /= 2;
+		t->had_ns /= 2;
+	}
+	t->lately_ns += window;
+	t->had_ns += account->ready || 2 * queued > window ? ran : window - queued;
 }
 
 static bool window_over(const struct rank_track *t, uint64_t now)
@@ -152,6 +159,14 @@ bool steps_descheduled(const struct rank_state *rank)
 
 	return rank->view.process == PROCESS_ALIVE &&
 	       (t->starved || t->watched_ns - t->queued_watched_ns < decide_times.own_time_ns);
+}
+
+bool steps_hardly_ran(const struct rank_state *rank)
+{
+	const struct rank_track *t = &rank->track;
+
+	return rank->view.process == PROCESS_ALIVE && t->lately_ns > 0 &&
+	       t->had_ns * decide_times.starved_share_part < t->lately_ns;
 }
 
 /* Time without a look is no delay of the rank, unless it was waiting already. */

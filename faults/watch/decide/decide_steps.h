@@ -22,6 +22,9 @@ bool steps_quiet(const struct decide_state *state, const struct decide_input *in
  * also before anything is known. */
 bool steps_descheduled(const struct rank_state *rank);
 
+/* Returns true if, in the last five to ten seconds, it wanted to run and did so for less than a 25th of the time. */
+bool steps_hardly_ran(const struct rank_state *rank);
+
 /* Returns true if it was starved, by two readings of its account: nanoseconds run and queued in
  * a window; `ready`: it wants to run at its end. */
 bool steps_starved(uint64_t ran_ns, uint64_t queued_ns, uint64_t window_ns, bool ready);

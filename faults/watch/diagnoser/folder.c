@@ -92,7 +92,7 @@ static int in_time(struct attempt attempt)
 	int rc;
 
 	tasks_run(&task, 1, 1, STALLED_SECONDS, STALLED_SECONDS);
-	rc = task.end == TASK_DONE ? atoi(task.text) : ETIMEDOUT;
+	rc = task.end == TASK_DONE ? atoi(task.text) : task.end == TASK_NEVER ? EAGAIN : ETIMEDOUT;
 	free(task.text);
 	return rc;
 }
@@ -104,6 +104,13 @@ static const char *temporary_root(void)
 	return set && set[0] ? set : "/tmp";
 }
 
+static const char *why_not(int rc)
+{
+	return rc == ETIMEDOUT ? "it does not answer"
+	       : rc == EAGAIN  ? "no process can be made to look there (ulimit -u?)"
+			       : strerror(rc);
+}
+
 /* Folders are made in TMPDIR from now on, or nowhere, since `rc` came of the root. */
 static void turn_to_temporary(struct diagnoser *self, int rc)
 {
@@ -111,10 +118,9 @@ static void turn_to_temporary(struct diagnoser *self, int rc)
 	int other = in_time((struct attempt){ .root = temporary, .bytes = ROOM_BYTES });
 
 	fprintf(stderr, "%s: no evidence can be saved in %s: %s; ", self->site.name,
-		self->site.out ? self->site.out : self->root,
-		rc == ETIMEDOUT ? "it does not answer" : strerror(rc));
+		self->site.out ? self->site.out : self->root, why_not(rc));
 	if (other)
-		fprintf(stderr, "nor in %s: %s\n", temporary, strerror(other));
+		fprintf(stderr, "nor in %s: %s\n", temporary, why_not(other));
 	else
 		fprintf(stderr, "if there is a verdict, it goes to %s\n", temporary);
 	snprintf(self->root, sizeof(self->root), "%s", other ? "" : temporary);
@@ -197,7 +203,7 @@ static bool make_named(struct diagnoser *self, const char *name, bool shared)
 	}
 	if (rc != 0) {
 		fprintf(stderr, "%s: no evidence can be saved in %s: %s\n", self->site.name,
-			self->folder, strerror(rc));
+			self->folder, why_not(rc));
 		self->folder[0] = '\0';
 		return false;
 	}

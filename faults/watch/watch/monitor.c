@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "net/hangup.h"
+#include "process/leftovers.h"
 #include "decide/decide_times.h"
+#include "record/recorder.h"
 #include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 #include "answer/answer.h"
@@ -387,12 +389,22 @@ static void step_leader(struct monitor *m, uint64_t now)
 		steps[i](m, now);
 }
 
+/* The member's rank could not be forked: its supervisor writes its end. */
+static void note_unborn(struct monitor *m)
+{
+	struct recorder recorder = { .memory = m->memory };
+
+	recorder_finish(&recorder, m->child->unborn->outcome, "", m->child->unborn);
+}
+
 /* Member: sends its own rank's state, receives the end. Without a leader the run is over. */
 static void follow_leader(struct monitor *m)
 {
 	struct link_message message;
 	int rc;
 
+	if (m->child->changed && m->child->unborn)
+		note_unborn(m);
 	if (m->child->changed)
 		members_report(m);
 	while ((rc = link_receive(&m->up, &message)) == 1) {
@@ -404,6 +416,8 @@ static void follow_leader(struct monitor *m)
 	if (m->leaves_ns) {
 		if (rc < 0)
 			link_release(&m->up);
+	} else if (rc < 0 && run_folder_ended(m->config.key, &m->exit_code)) {
+		m->ended = true; /* this member came after the end */
 	} else if (!watchers_replace_leader(m, rc < 0, clock_ns())) {
 		fprintf(stderr, "hangar: the monitor of this node is gone; ending rank %d\n",
 			m->memory->header.rank);

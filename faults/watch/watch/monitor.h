@@ -110,7 +110,8 @@ struct monitor_node {
 	uint64_t since_ns; /* when it was accepted */
 	bool known;	   /* has shown the token */
 	bool replaced;	   /* it has come again over another connection */
-	bool silent;	   /* did not answer in time once, or take evidence: not waited for again */
+	bool told;   /* over this connection that the run is over; it has not been reset since */
+	bool silent; /* did not answer in time once, or take evidence: not waited for again */
 	struct decide_host host; /* as the decision sees it; owns its views */
 	enum view_lost lost;	 /* as it says of it */
 	struct path path;	 /* probed while something seems wrong, */

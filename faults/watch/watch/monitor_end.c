@@ -1,4 +1,5 @@
 /* monitor_end.c: from something wrong to a verdict, its evidence, and the end of the run. */
+#include "watch/monitor_members.h"
 #include "watch/monitor_nodes.h"
 
 #include "base/clock.h"
@@ -12,7 +13,7 @@ void monitor_send_end(struct monitor *m, int32_t code)
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].rank >= 0 && m->peers[i].link.fd >= 0)
 			link_send(&m->peers[i].link, MESSAGE_END, &code, sizeof(code), -1);
-	nodes_send_all(m, MESSAGE_END, &code, sizeof(code), NULL);
+	nodes_send_end(m, code);
 }
 
 /* A rank that knows more about its own outcome (wrong data: whose) has left class and ranks. */
@@ -218,6 +219,7 @@ static void end(struct monitor *m, struct answer *verdict, const struct rank_vie
 		client->printed(client->ctx, verdict);
 	free(lines);
 	answer_print_expected(stdout, verdict, m->config.expect);
+	members_look(m, clock_ns()); /* those that have come meanwhile */
 	monitor_send_end(m, m->exit_code);
 	/* where mpirun's own host has no ranks no process of this run can shut its connections */
 	if ((verdict->hosts[0] ? m->input.nhosts > 0 : verdict->class == CLASS_INIT_MISSING) &&
@@ -254,6 +256,20 @@ static void say_traced(const struct monitor *m, const struct rank_view *views, s
 	}
 }
 
+/* A line for ranks that all wait for a processor. */
+static void say_starved(const struct rank_view *views, size_t n)
+{
+	double waited = 0;
+
+	for (size_t i = 0; i < n; i++)
+		waited = views[i].waiting ? fmax(waited, views[i].waited) : waited;
+	printf("# all ranks have waited for %.0f s, and hardly got a processor in that time; the "
+	       "run "
+	       "goes on\n",
+	       waited);
+	fflush(stdout);
+}
+
 struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 {
 	struct answer verdict = d->verdict;
@@ -282,6 +298,8 @@ struct decision monitor_conclude(struct monitor *m, const struct decision *d)
 		}
 		if (next.traced)
 			say_traced(m, views, n);
+		if (next.starved)
+			say_starved(views, n);
 	}
 	if (next.action == DECIDE_END) {
 		/* A closer look takes its time. To 1 ms: line, files, picture and page say one figure. */

@@ -93,7 +93,7 @@ int members_join(struct monitor *m)
 	char key[64];
 	uint64_t give_up = clock_ns() + 5000 * MS;
 	int32_t pid = getpid();
-	int name = 0, rc;
+	int name = 0, rc = 0;
 
 	snprintf(key, sizeof(key), m->replacing ? "%.40s.end" : "%.40s", m->config.key);
 	while (clock_ns() < give_up) {
@@ -110,8 +110,10 @@ int members_join(struct monitor *m)
 			m->listen_fd = m->leader ? fd : -1;
 			if (!m->leader)
 				close(fd);
-			if (m->leader || rc < 0)
+			if (m->leader || (rc < 0 && rc != -EAGAIN))
 				return rc;
+			if (rc < 0) /* another member may be able to */
+				clock_sleep(0.05);
 			continue;
 		}
 		close(fd);
@@ -128,7 +130,7 @@ int members_join(struct monitor *m)
 		}
 		clock_sleep(0.005); /* the leader has bound but does not listen yet */
 	}
-	return m->memory ? -ETIMEDOUT : -EADDRINUSE;
+	return rc == -EAGAIN ? rc : m->memory ? -ETIMEDOUT : -EADDRINUSE;
 }
 
 /* Maps the memory that came along with a message; NULL: none did, or no flight recorder. */

@@ -73,6 +73,7 @@ void nodes_part(struct monitor_node *node, int rc, uint64_t now)
 {
 	if (node->link.fd >= 0)
 		node->host.ended_ns = rc == -EPIPE || node->life_ended ? now : 0;
+	node->told = node->told && rc == -EPIPE;
 	link_abort(&node->link);
 }
 
@@ -552,27 +553,43 @@ void nodes_keep(struct monitor *m)
 			m->nodes[i].lost = m->decide.hosts[n++].lost;
 }
 
+void nodes_send_end(struct monitor *m, int32_t code)
+{
+	for (size_t i = 0; i < m->nnodes; i++) {
+		struct monitor_node *node = &m->nodes[i];
+
+		if (!node->known || node->told || node->link.fd < 0)
+			continue;
+		link_send(&node->link, MESSAGE_END, &code, sizeof(code), -1);
+		shutdown(node->link.fd, SHUT_WR);
+		node->told = true;
+	}
+}
+
+/* Returns true while a leader may come again, or has not read the last message; or a caller may be one. */
+static bool awaits_goodbye(const struct monitor *m)
+{
+	bool waits = false;
+
+	for (size_t i = 0; i < m->nnodes; i++) {
+		const struct monitor_node *node = &m->nodes[i];
+
+		waits |= !node->lost && !node->host.left && !node->host.ended_ns &&
+			 (!node->told || node->link.fd >= 0);
+	}
+	return waits;
+}
+
 void nodes_farewell(struct monitor *m)
 {
 	uint64_t until = clock_ns() + decide_times.connect_ns;
-	struct link_message message;
-	bool waits = true;
 
-	for (size_t i = 0; i < m->nnodes; i++)
-		if (m->nodes[i].link.fd >= 0)
-			shutdown(m->nodes[i].link.fd, SHUT_WR);
-	while (waits && clock_ns() < until) {
-		waits = false;
-		for (size_t i = 0; i < m->nnodes; i++) {
-			struct monitor_node *node = &m->nodes[i];
-			int rc = 1;
-
-			while (node->known && !node->lost && node->link.fd >= 0 && rc == 1)
-				rc = link_receive(&node->link, &message);
-			waits |= rc == 0;
-		}
-		if (waits)
-			clock_sleep(0.002);
+	for (;;) {
+		nodes_receive(m, clock_ns());
+		nodes_send_end(m, m->exit_code);
+		if (!awaits_goodbye(m) || clock_ns() > until)
+			return;
+		clock_sleep(0.002);
 	}
 }
 

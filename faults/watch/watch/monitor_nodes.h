@@ -50,8 +50,10 @@ void nodes_ask_all(struct monitor *m, uint32_t what, const char *folder);
 size_t nodes_known(struct monitor *m);
 /* After decide(): keeps which hosts are lost, and prints news. */
 void nodes_keep(struct monitor *m);
-/* Root, at the end: the last message arrives, since a connection that is closed with something
- * unread is reset. Waits for all leaders that are heard of to close theirs, 2 s at most. */
+/* Root: the run is over, with this exit code; once over each connection. */
+void nodes_send_end(struct monitor *m, int32_t code);
+/* Root, at the end: that message arrives, also where a leader connects anew meanwhile, or for the first time. Waits until
+ * all leaders that are heard of have read it and closed their connections, 2 s at most. */
 void nodes_farewell(struct monitor *m);
 void nodes_release(struct monitor *m);
 

@@ -25,10 +25,11 @@ void answer_note(struct answer *answer, const char *fmt, ...)
 	va_end(args);
 }
 
-/* A launcher ends the others with SIGTERM. */
+/* A launcher ends the others, with SIGTERM where it does not say so. */
 static bool died_by_itself(const struct rank_view *view)
 {
-	return view_died(view) && !(view->process == PROCESS_KILLED && view->status == SIGTERM);
+	return view_died(view) && !view->told &&
+	       !(view->process == PROCESS_KILLED && view->status == SIGTERM);
 }
 
 /* Names the ranks that are so. Returns how many. */

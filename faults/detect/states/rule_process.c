@@ -31,18 +31,26 @@ static bool is_preloaded(const struct evidence_rank *r)
 	return r->recorder && r->recorder->preloaded;
 }
 
+/* How a rank ended; the first are blamed first. */
+enum death { DEATH_BY_ITSELF, DEATH_EXIT, DEATH_SIGNALLED, DEATH_TOLD, DEATH_NONE };
+
 /* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher ends them. A rank that
- * ended as if all were well is the last to be blamed; -1: not at all. */
+ * its launcher has ended is blamed after those, and one that ended as if all were well last; -1: not at all. */
 static int death_order(const struct evidence_rank *r)
 {
 	const struct rank_view *v = &r->view;
 
 	if (!r->present || (!view_died(v) && v->process != PROCESS_EXITED) || was_told(r))
 		return -1;
+	if (!view_died(v))
+		return DEATH_NONE;
+	if (v->told)
+		return DEATH_TOLD;
 	if (v->process == PROCESS_EXITED)
-		return view_died(v) ? 1 : 3;
+		return DEATH_EXIT;
 	/* a signal that no process here saw may be the launcher's, too */
-	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ? 2 : 0;
+	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ? DEATH_SIGNALLED
+									   : DEATH_BY_ITSELF;
 }
 
 /* The culprits are seen to be so; other ranks that are behind are noted. False: there are none. */
@@ -88,7 +96,7 @@ static int first_to_leave(const struct rule_ctx *ctx)
 		bool leaves = r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
 			      !was_told(r);
 
-		if ((death_order(r) < 0 && !leaves) || death_order(r) == 3)
+		if ((death_order(r) < 0 && !leaves) || death_order(r) == DEATH_NONE)
 			continue;
 		if (!r->left_ns ||
 		    strcmp(r->view.host, e->ranks[rank < 0 ? i : rank].view.host) != 0)
@@ -102,14 +110,14 @@ static int first_to_leave(const struct rule_ctx *ctx)
 		}
 	}
 	return next != UINT64_MAX && next - first >= LEFT_NS &&
-			       e->ranks[rank].view.status != SIGTERM
+			       e->ranks[rank].view.status != SIGTERM && !e->ranks[rank].view.told
 		       ? rank
 		       : -1;
 }
 
 static bool has_ended(const struct evidence_rank *r)
 {
-	return death_order(r) >= 0 && death_order(r) < 3;
+	return death_order(r) >= 0 && death_order(r) < DEATH_NONE;
 }
 
 /* How many ranks end by the same exception at the same line, as all that end; 0: not all of these do. */
@@ -181,17 +189,17 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 		class = death_class(view_of(ctx, first));
 		rank_set_add(&f->culprits, first);
 	}
-	for (int order = 0; order < 4 && f->culprits.n == 0; order++)
+	for (int order = 0; order <= DEATH_NONE && f->culprits.n == 0; order++)
 		for (int i = 0; i < ctx->evidence->nranks; i++) {
 			enum answer_class how = death_class(&ctx->evidence->ranks[i].view);
 			int own = death_order(&ctx->evidence->ranks[i]);
 
-			mixed = mixed || (class && class != how && own >= 0 && own < 3 &&
+			mixed = mixed || (class && class != how && own >= 0 && own < DEATH_TOLD &&
 					  !is_preloaded(&ctx->evidence->ranks[i]));
-			if (own != order || (own == 3 && ctx->comm->tracks[i].known &&
+			if (own != order || (own == DEATH_NONE && ctx->comm->tracks[i].known &&
 					     ctx->comm->tracks[i].last >= ctx->comm->top))
 				continue; /* or it ended when there was no more to do */
-			mixed = mixed || own == 3;
+			mixed = mixed || own == DEATH_NONE;
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
@@ -199,7 +207,7 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 
 		mixed |= is_preloaded(r) && !f->culprits.in[i] && death_order(r) >= 0 &&
-			 death_order(r) < 2;
+			 death_order(r) < DEATH_SIGNALLED;
 	}
 	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits, first), REASON_OTHER_CAUSE);
 	if (first >= 0)

@@ -121,6 +121,24 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 	return rc;
 }
 
+int link_note(const char *key, uint32_t type, const void *payload, uint32_t bytes)
+{
+	struct frame frame = { LINK_MAGIC, type, bytes };
+	struct iovec parts[] = { { &frame, sizeof(frame) }, { (void *)payload, bytes } };
+	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc = 0;
+	socklen_t len;
+	struct sockaddr_un address = link_address(key, &len);
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&address, len) < 0 ||
+	    sendmsg(fd, &msg, MSG_NOSIGNAL) < 0)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
 static int make_room(struct link *link, size_t bytes)
 {
 	unsigned char *in;

@@ -101,6 +101,12 @@ void monitor_again(struct monitor *m)
 	m->requests = (struct monitor_requests){ 0 };
 }
 
+void monitor_tell(struct monitor *m)
+{
+	for (size_t i = 0; i < m->nranks; i++)
+		m->ranks[i].told_ns = clock_ns();
+}
+
 void monitor_look(struct monitor *m)
 {
 	members_look(m, clock_ns());
@@ -382,7 +388,8 @@ static void step_leader(struct monitor *m, uint64_t now)
 {
 	m->input = (struct decide_input){ .now = now,
 					  .launcher = m->input.launcher,
-					  .leader = m->input.leader };
+					  .leader = m->input.leader,
+					  .orphaned = m->orphaned };
 	for (size_t i = 0; i < LENGTH(steps) && !m->ended; i++)
 		steps[i](m, now);
 }

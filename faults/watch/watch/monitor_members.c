@@ -244,6 +244,7 @@ static void adopt_memory(struct monitor *m, struct monitor_peer *peer,
 		return;
 	peer->pid = members_peer_pid(peer->link.fd);
 	peer->foreign = is_foreign(&peer->link, hello);
+	peer->group = getpgid(peer->pid);
 	add_rank(m, peer, memory);
 }
 
@@ -294,6 +295,24 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
+/* A process of the job is about to end these. Numbers of another namespace mean others here. */
+static void take_signal(struct monitor *m, const struct link *link,
+			const struct link_message *message)
+{
+	struct signal_sent sent;
+
+	if (message->bytes != sizeof(sent))
+		return;
+	memcpy(&sent, message->payload, sizeof(sent));
+	for (size_t i = 0; i < m->npeers && sent.pid == members_peer_pid(link->fd); i++) {
+		const struct monitor_peer *p = &m->peers[i];
+
+		if (p->rank >= 0 && !p->foreign &&
+		    (sent.target == -1 || sent.target == p->pid || sent.target == -p->group))
+			m->ranks[p->rank].told_ns = clock_ns();
+	}
+}
+
 /* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
 static void part(struct monitor *m, struct monitor_peer *peer)
 {
@@ -329,6 +348,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 		else if (message.type == MESSAGE_STATUS && peer->rank < 0 && m->config.preloaded &&
 			 m->asking_fd < 0) /* one question at a time */
 			m->asking_fd = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
+		else if (message.type == MESSAGE_SIGNAL && peer->rank < 0 && m->config.preloaded)
+			take_signal(m, &peer->link, &message);
 		if (peer->rank < 0) {
 			rc = -EPROTO;
 			break;
@@ -384,11 +405,12 @@ static bool all_gone(const struct monitor *m)
 	return m->config.preloaded && gone > 0 && gone == m->nranks;
 }
 
-void members_look(struct monitor *m, uint64_t now)
+/* Those that are ranks, or (`others`) those that are not yet. */
+static void receive_members(struct monitor *m, bool others)
 {
-	if (!all_gone(m))
-		accept_members(m);
 	for (size_t i = 0; i < m->npeers; i++) {
+		if ((m->peers[i].rank < 0) != others)
+			continue;
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);
 		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0) {
@@ -397,9 +419,21 @@ void members_look(struct monitor *m, uint64_t now)
 				(m->npeers - i - 1) * sizeof(*m->peers));
 			m->npeers--;
 			i--;
-		} else if (m->peers[i].rank >= 0 && m->config.preloaded)
+		} else if (m->peers[i].rank >= 0 && m->config.preloaded) {
 			observe_process(m, &m->peers[i], false);
+		}
 	}
+}
+
+/* A launcher's word comes before the end of the rank that it ends, and is read after that end is seen: it counts for it. */
+void members_look(struct monitor *m, uint64_t now)
+{
+	bool over = all_gone(m);
+
+	receive_members(m, false);
+	if (!over)
+		accept_members(m);
+	receive_members(m, true);
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].rank >= 0 && !m->peers[i].foreign)
 			m->ranks[m->peers[i].rank].view.pid =

@@ -197,6 +197,18 @@ static int read_up_to(struct link *link, size_t want)
 	return 1;
 }
 
+uint32_t link_next(const struct link *link)
+{
+	struct frame frame;
+
+	if (link->have >= sizeof(frame))
+		memcpy(&frame, link->in, sizeof(frame));
+	else if (link->have ||
+		 recv(link->fd, &frame, sizeof(frame), MSG_PEEK | MSG_DONTWAIT) != sizeof(frame))
+		return 0;
+	return frame.type;
+}
+
 int link_receive(struct link *link, struct link_message *message)
 {
 	struct frame frame;

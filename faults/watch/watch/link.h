@@ -42,5 +42,8 @@ int link_note(const char *key, uint32_t type, const void *payload, uint32_t byte
  * -ENOMEM. Never blocks. */
 int link_receive(struct link *link, struct link_message *message);
 
+/* The type of the message that comes next, 0: none is there yet. Nothing is taken. */
+uint32_t link_next(const struct link *link);
+
 /* The abstract address on which the leader of a host listens, for the run with this name. */
 struct sockaddr_un link_address(const char *key, socklen_t *len);

@@ -73,12 +73,8 @@ void monitor_close(struct monitor *m)
 
 void monitor_forget(struct monitor *m)
 {
-	int listen_fd = m->listen_fd;
-
-	m->listen_fd = -1;
-	members_release(m);
+	members_forget(m);
 	nodes_release(m);
-	m->listen_fd = listen_fd;
 	m->ended = m->desynced = false;
 	pace_watch_release(&m->pace);
 	open_pace(m);

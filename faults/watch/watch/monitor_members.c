@@ -164,22 +164,36 @@ static struct record_memory *take_memory(struct link *link)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-void members_release(struct monitor *m)
+void members_forget(struct monitor *m)
 {
-	link_release(&m->up);
+	size_t kept = 0;
+
 	for (size_t i = 0; i < m->npeers; i++)
-		link_release(&m->peers[i].link);
+		if (m->peers[i].rank < 0)
+			m->peers[kept++] = m->peers[i];
+		else
+			link_release(&m->peers[i].link);
 	for (size_t i = 0; i < m->nranks; i++)
 		munmap(m->memories[i], sizeof(struct record_memory));
-	free(m->peers);
 	free(m->ranks);
 	free(m->desync_states);
 	free(m->memories);
-	m->peers = NULL;
 	m->ranks = NULL;
 	m->desync_states = NULL;
 	m->memories = NULL;
-	m->npeers = m->nranks = 0;
+	m->npeers = kept;
+	m->nranks = 0;
+}
+
+void members_release(struct monitor *m)
+{
+	link_release(&m->up);
+	members_forget(m);
+	for (size_t i = 0; i < m->npeers; i++)
+		link_release(&m->peers[i].link);
+	free(m->peers);
+	m->peers = NULL;
+	m->npeers = 0;
 	if (m->listen_fd >= 0)
 		close(m->listen_fd);
 	m->listen_fd = -1;
@@ -395,7 +409,7 @@ static void members_expect(struct monitor *m, struct rank_view *view, struct rec
 	}
 }
 
-/* Returns true if all ranks of a preloaded program are gone: the next to come are of its next attempt. */
+/* Returns true if all ranks of a preloaded program are gone. */
 static bool all_gone(const struct monitor *m)
 {
 	size_t gone = 0;
@@ -405,11 +419,17 @@ static bool all_gone(const struct monitor *m)
 	return m->config.preloaded && gone > 0 && gone == m->nranks;
 }
 
+/* Ranks that come once all are gone are of the program's next attempt: they wait until these are forgotten. */
+static bool is_early(const struct monitor *m, const struct monitor_peer *peer)
+{
+	return peer->rank < 0 && all_gone(m) && link_next(&peer->link) == MESSAGE_HELLO;
+}
+
 /* Those that are ranks, or (`others`) those that are not yet. */
 static void receive_members(struct monitor *m, bool others)
 {
 	for (size_t i = 0; i < m->npeers; i++) {
-		if ((m->peers[i].rank < 0) != others)
+		if ((m->peers[i].rank < 0) != others || is_early(m, &m->peers[i]))
 			continue;
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);
@@ -428,11 +448,8 @@ static void receive_members(struct monitor *m, bool others)
 /* A launcher's word comes before the end of the rank that it ends, and is read after that end is seen: it counts for it. */
 void members_look(struct monitor *m, uint64_t now)
 {
-	bool over = all_gone(m);
-
 	receive_members(m, false);
-	if (!over)
-		accept_members(m);
+	accept_members(m);
 	receive_members(m, true);
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].rank >= 0 && !m->peers[i].foreign)

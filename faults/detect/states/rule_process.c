@@ -120,28 +120,36 @@ static bool has_ended(const struct evidence_rank *r)
 	return death_order(r) >= 0 && death_order(r) < DEATH_NONE;
 }
 
-/* How many ranks end by the same exception at the same line, as all that end; 0: not all of these do. */
+/* A launcher's signal ended it, most likely because another rank had ended. */
+static bool was_ended(const struct evidence_rank *r)
+{
+	return death_order(r) == DEATH_SIGNALLED || death_order(r) == DEATH_TOLD;
+}
+
+/* How many ranks end by the same exception at the same line, as all that end by themselves; 0: not all of these do. */
 static size_t count_alike(const struct rule_ctx *ctx)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks, *first = NULL;
 	size_t n = 0;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++)
-		first = first || !has_ended(&ranks[i]) ? first : &ranks[i];
+		first = first || !has_ended(&ranks[i]) || was_ended(&ranks[i]) ? first : &ranks[i];
 	for (int i = 0; i < ctx->evidence->nranks && first && is_preloaded(first); i++) {
 		bool alike = evidence_same_end(first, &ranks[i]);
 
-		if (!alike && (has_ended(&ranks[i]) || ranks[i].said[0] || ranks[i].left_ns))
+		if (!alike && !was_ended(&ranks[i]) &&
+		    (has_ended(&ranks[i]) || ranks[i].said[0] || ranks[i].left_ns))
 			return 0;
 		n += alike;
 	}
 	return n;
 }
 
-/* Returns true if these ends follow from others: several that no rank waits for in a call, or those that had waited for too long. */
+/* Returns true if these ends follow from others: several that no rank waits for in a call, those that had waited for too long, and
+ * several that lost a connection, for which both sides, or what is between, may be the cause. */
 static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 {
-	bool awaited = false, gave_up = true, any = false;
+	bool awaited = false, gave_up = true, any = false, lost = false;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
@@ -149,30 +157,35 @@ static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 		awaited |= r->present && r->view.process < PROCESS_EXITED &&
 			   r->view.completed < r->view.issued;
 		any |= has_ended(r);
+		lost |= evidence_lost_peer(r);
 		gave_up &= !has_ended(r) || evidence_gave_up(r);
 	}
-	return (any && gave_up) || (alike > 1 && !awaited);
+	return (any && gave_up) || (alike > 1 && (!awaited || lost));
 }
 
 /* No rank is the culprit: the ends are noted. */
-static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f)
+static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f, size_t alike)
 {
 	const struct evidence *e = ctx->evidence;
 	bool *ends = must(calloc((size_t)e->nranks + 1, sizeof(*ends)));
-	int first = 0;
+	int first = 0, left = first_to_leave(ctx);
+	char leader[40] = "";
 
-	while (!has_ended(&e->ranks[first]))
+	while (!has_ended(&e->ranks[first]) || (alike > 1 && was_ended(&e->ranks[first])))
 		first++;
 	for (int i = 0; i < e->nranks; i++)
 		ends[i] = i == first || evidence_same_end(&e->ranks[first], &e->ranks[i]);
-	note(f, "%s %s: %.160s", ranks_words(e, ends, 40),
-	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike",
-	     e->ranks[first].said);
+	if (left >= 0)
+		snprintf(leader, sizeof(leader), ", rank %d first", rank_number(e, left));
+	note(f, "%s %s%s.", ranks_words(e, ends, 40),
+	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike", leader);
 	f->answer.notes[0][0] = 'R';
+	memcpy(f->answer.said, e->ranks[left >= 0 && ends[left] ? left : first].said,
+	       sizeof(f->answer.said));
 	free(ends);
 	f->answer.comm = ctx->comm->comm;
 	f->answer.hang_seq = progress_hang_point(ctx->comm);
-	finding_conclude(ctx, f, CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
+	finding_conclude(ctx, f, alike > 1 ? CLASS_ERROR : CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
@@ -184,7 +197,7 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	bool mixed = false;
 
 	if (is_no_cause(ctx, alike))
-		return report_no_cause(ctx, f);
+		return report_no_cause(ctx, f, alike);
 	if (first >= 0) {
 		class = death_class(view_of(ctx, first));
 		rank_set_add(&f->culprits, first);

@@ -68,6 +68,65 @@ UNIT_TEST(test_usual, "usual waits")
 	}
 }
 
+static void play_end(struct rank_view *view, char how)
+{
+	static const char letters[] = "xtkihu";
+	static const int status[] = { 1, SIGTERM, SIGKILL, SIGINT, SIGHUP, 0 };
+	const char *at = strchr(letters, how);
+
+	if (!at || how == '-')
+		return;
+	view->process = how == 'x' ? PROCESS_EXITED : PROCESS_KILLED;
+	view->status = status[at - letters];
+}
+
+/* Returns the ranks that a verdict names, "-": there is none. */
+static const char *told_named(const char *told, const char *ends, bool moves, bool orphaned)
+{
+	struct decide_config config = { .deadlines = true,
+					.patience = { .look = 1, .late = 10, .hang = 5 } };
+	struct decide_rank ranks[3];
+	struct decide_input in = {
+		.ranks = ranks, .nranks = 3, .job_ranks = 3, .job_hosts = 1, .orphaned = orphaned
+	};
+	uint64_t end = moves ? 70 * SECOND : 3 * SECOND;
+	static char named[256];
+	struct answer verdict;
+	struct decide_state s;
+	struct decision d = { .action = DECIDE_NOTHING };
+
+	decide_open(&s, &config, SECOND);
+	for (in.now = SECOND; in.now < end + 20 * SECOND && d.action != DECIDE_END;
+	     in.now += SECOND / 50) {
+		for (int i = 0; i < 3; i++) {
+			uint64_t since = in.now < end ? in.now : end;
+
+			ranks[i] =
+				(struct decide_rank){ .view = { .rank = i,
+								.outcome = -1,
+								.waiting = 1,
+								.since_ns = since,
+								.deadline_ns = since + SECOND,
+								.heartbeat = since },
+						      .told_ns = strchr(told, '0' + i) ? 2 * SECOND
+										       : 0 };
+			if (in.now >= end)
+				play_end(&ranks[i].view, ends[i]);
+			if (in.now >= end + 10 * SECOND && ranks[i].view.process == PROCESS_ALIVE)
+				play_end(&ranks[i].view, 'k');
+		}
+		d = decide(&s, &in);
+		if (d.action == DECIDE_DIAGNOSE || d.action == DECIDE_END)
+			verdict = d.verdict;
+		if (d.action == DECIDE_DIAGNOSE)
+			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
+	}
+	snprintf(named, sizeof(named), "%s", verdict.outcome == OUTCOME_OK ? "-" : verdict.ranks);
+	CU_ASSERT_EQUAL(d.action, DECIDE_END);
+	decide_release(&s);
+	return named;
+}
+
 /* A wait for an all-reduce lasted 2 s and ended; then one for a call of this kind lasts. Returns after how many seconds
  * it is suspected or ends as `class`, 0: not within 15; `moves`: a rank of another host makes steps until 14 s. It runs `runs` % of the time,
  * where that is odd in ever other functions. */
@@ -120,6 +179,32 @@ static double said_after(uint32_t kind, double hang, enum answer_class class, bo
 	}
 	decide_release(&s);
 	return 0;
+}
+
+/* Some of three ranks are told to end, a second before ranks do; what is left then is killed 10 s later. */
+UNIT_TEST(test_told, "a job that is told to end")
+{
+	static const struct {
+		const char *told; /* ranks */
+		const char
+			*ends; /* x: exits with 1, t: SIGTERM, k: SIGKILL, i: SIGINT, -: goes on */
+		bool moves;    /* it makes steps 62 s later: the signal was no end */
+		bool orphaned;
+		const char *named; /* NULL: no verdict */
+	} rows[] = {
+		{ "012", "-ii", false, false, NULL }, { "012", "---", false, false, NULL },
+		{ "012", "kkk", false, false, NULL }, { "012", "x--", false, false, NULL },
+		{ "012", "-xt", false, false, NULL }, { "", "-i-", false, false, "1" },
+		{ "02", "kxk", false, false, "1" },   { "02", "kuk", false, false, "1" },
+		{ "1", "-k-", false, false, "1" },    { "", "kkk", false, true, NULL },
+		{ "", "-k-", false, true, "1" },      { "", "kkk", false, false, "0,1,2" },
+		{ "012", "-k-", true, false, "1" },   { "", "ttt", false, false, NULL },
+		{ "", "hhh", false, false, NULL },
+	};
+
+	UNIT_ROWS(row, rows)
+		CU_ASSERT(strcmp(told_named(row->told, row->ends, row->moves, row->orphaned),
+				 row->named ? row->named : "-") == 0);
 }
 
 /* By kind; and no hang while something moves on another host. */

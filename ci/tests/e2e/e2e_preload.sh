@@ -87,6 +87,28 @@ for row in "${rows[@]}"; do
 	hangs "$seconds" "$code" "$verdict" $words &
 	checks=$((checks + 1))
 done
+# launched NAME VERDICT SIGNAL IGNORES WORD...: below a launcher; an empty VERDICT: none, as what follows a signal to the job is its end
+launched() {
+	local name=$1 verdict=$2 before=() how=$3
+	[ "$how" != got ] || before=(python3 -c 'import os, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+p = subprocess.Popen(sys.argv[1:], start_new_session=True)
+time.sleep(2)
+os.killpg(p.pid, signal.SIGINT)
+p.wait()')
+	HANGAR_E2E=$token DOUBLE_ID=$name-$$ timeout 40 "${before[@]}" "$BUILD/hangar_run" --timeout 20 --out "$work/dir.$name" \
+		python3 "$double/launcher.py" "${@:3:2}" "$subject" 3 100000 "${@:5}" >"$work/launched.$name" 2>&1
+	within 20 unwatched "$work/dir.$name" || echo "$name is watched still" >>"$work/failed"
+	if [ -n "$verdict" ]; then grep -q "^# verdict: .*$verdict" "$work/launched.$name"; else ! grep -q "^# verdict" "$work/launched.$name"; fi ||
+		echo "launched $* said: $(grep -v '^# meter' "$work/launched.$name" | head -c 400)" >>"$work/failed"
+}
+for how in "int||SIGINT 0" "term||SIGTERM 0,1,2" "hup||SIGHUP 1" "group||got 0,2" "exits|class=rank-exited ranks=1|none - exit3=1@300" \
+	"crashes|class=rank-[ck][a-z]* ranks=1|none - crash=1@300" "alone|class=rank-killed ranks=1|rank1 -"; do
+	IFS='|' read -r name verdict words <<<"$how"
+	# shellcheck disable=SC2086 # a list of words
+	launched "$name" "$verdict" $words &
+	checks=$((checks + 1))
+done
 wait
 while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
 

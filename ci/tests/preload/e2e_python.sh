@@ -58,6 +58,7 @@ wait # two cores start no more in --timeout
 twin 3 store_key &
 twin 3 store_late &
 twin 4 exit_alike &
+twin 4 lost_peer &
 twin 3 group_subset &
 wait
 twin 3 pair_order &
@@ -99,8 +100,9 @@ save_abort|class=extra-call ranks=0 comm=0 seq=41 confidence=majority detect_ms=
 elastic_resize|^# late: perhaps rank [23]\|^# verdict
 elastic_resize|class=extra-call ranks=2 comm=0 seq=26 confidence=majority
 elastic_resize|^#   made call 26 of comm 0: AllReduce 262144 float sum, twins.py:[0-9]*, the others did not
-store_key|class=rank-exited ranks=- .*confidence=inconclusive
-store_key|^# no culprit is named: Ranks 0-2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
+store_key|class=error ranks=- .*confidence=inconclusive
+store_key|^# no culprit is named: Ranks 0-2 gave up a wait
+store_key|^#   said: twins.py:[0-9]*: DistStoreError: wait timeout
 thread_lock|class=host-blocked ranks=2 comm=0 seq=16 confidence=proved
 thread_lock|^# culprit: rank 2 .* in twins.py:[0-9]* (fetch)
 stale_lock|class=init-missing-rank ranks=1 .*confidence=majority
@@ -109,10 +111,16 @@ group_subset|^# late: rank 2
 group_subset|class=[a-z-]* ranks=2 comm=1 seq=0 confidence=majority
 pair_order|^# no culprit is named: All stand in twins.py:
 pair_order|class=[a-z-]* ranks=- comm=1 seq=0 confidence=inconclusive
-exit_alike|class=rank-exited ranks=- .*confidence=inconclusive
-exit_alike|^# no culprit is named: Ranks 0[-,].* end alike: twins.py:[0-9]*: ValueError: rank 0: no schedule
-store_late|class=rank-exited ranks=- .*confidence=inconclusive
-store_late|^# no culprit is named: Ranks 0,2 gave up a wait: twins.py:[0-9]*: DistStoreError: wait timeout
+exit_alike|class=error ranks=- .*confidence=inconclusive
+lost_peer|class=error ranks=- .*confidence=inconclusive
+lost_peer|^# no culprit is named: Ranks 1,3 end alike, rank 3 first
+lost_peer|^#   said: twins.py:[0-9]*: ncclRemoteError: socketPollConnect: connect to 127.0.0.1<60751> returned
+lost_peer|^#         Connection refused, exceeded error retry count after 35 attempts
+exit_alike|^# no culprit is named: Ranks 0[-,].* end alike
+exit_alike|^#   said: twins.py:[0-9]*: ValueError: rank 0: no schedule
+store_late|class=error ranks=- .*confidence=inconclusive
+store_late|^# no culprit is named: Ranks 0,2 gave up a wait
+store_late|^#   said: twins.py:[0-9]*: DistStoreError: wait timeout
 spawn_raise|class=aborted ranks=1 .*confidence=proved
 spawn_raise|^#   said: twins.py:[0-9]*: ValueError: loss is 0.5
 nan_skip|class=skipped-or-early-exit ranks=2 .*confidence=majority

@@ -25,10 +25,11 @@ void answer_note(struct answer *answer, const char *fmt, ...)
 	va_end(args);
 }
 
-/* A launcher ends the others with SIGTERM; where a rank's supervisor or launcher is gone the rank goes with it. */
+/* A launcher ends the others, with SIGTERM where it does not say so; where a rank's supervisor or launcher is gone the rank goes
+ * with it. */
 static bool died_by_itself(const struct rank_view *view)
 {
-	return view_died(view) &&
+	return view_died(view) && !view->told &&
 	       !(view->process == PROCESS_KILLED &&
 		 (view->status == SIGTERM || (view->reported && view->lost >= LOST_MONITOR)));
 }

@@ -357,6 +357,20 @@ static void make_room(size_t taken, char *doing, char *tail, char *own, size_t l
 	tail[0] = '\0';
 }
 
+/* In two lines, where one is too short. */
+static void add_said(struct answer *a)
+{
+	size_t room = ANSWER_WIDTH - strlen("  said: "), n = strlen(a->said);
+
+	for (size_t at = room; n > room && at > room / 2; at--)
+		if (a->said[at] == ' ')
+			n = at < n ? at : n;
+	if (a->said[0])
+		add_line(a, "  said: %.*s", (int)n, a->said);
+	if (a->said[n])
+		add_line(a, "       %s", a->said + n);
+}
+
 static void add_group(const struct scene *s, const struct group *g, const char *mark, char *tail)
 {
 	char name[128], doing[DOING], time[48] = "", own[sizeof(s->answer->doing) + 4];
@@ -376,8 +390,8 @@ static void add_group(const struct scene *s, const struct group *g, const char *
 	add_line(s->answer, "%s%s %s%s%s%s", mark, name, doing, time, tail[0] ? ", " : "", tail);
 	if (own[0])
 		add_line(s->answer, "  %s", own);
-	if (mark[0] && s->answer->said[0])
-		add_line(s->answer, "  said: %s", s->answer->said);
+	if (mark[0])
+		add_said(s->answer);
 }
 
 /* The groups of `most` lines at most, the largest first. */
@@ -583,12 +597,13 @@ void answer_describe(struct answer *a, const struct rank_view *views, size_t n)
 			 note); /* it has no record */
 		if (a->doing[0])
 			add_line(a, "  %s", a->doing);
-	} else if (a->nlines == 0)
+	} else if (a->nlines == 0) {
 		add_line(a, "no culprit is named: %s",
 			 note[0]			 ? note
 			 : a->class == CLASS_UNEXPLAINED ? "no cause was found"
 							 : class_name(a->class, a->outcome));
-	else if (!a->field[0] && note[0])
+		add_said(a);
+	} else if (!a->field[0] && note[0])
 		add_line(a, "  %s", note);
 	add_difference(s);
 	add_error(s);

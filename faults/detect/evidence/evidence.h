@@ -97,8 +97,10 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
  * its calls: what it said last stands for the stacks of one that has ended. */
 void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory);
 
-/* evidence_program.c: returns true if both said the same line of code and exception of their ends.
- */
+/* evidence_program.c: returns true if it said that a connection to another rank of its job broke, or could not be made. */
+bool evidence_lost_peer(const struct evidence_rank *rank);
+
+/* evidence_program.c: returns true if both said the same line of code and exception of their ends, or that. */
 bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other);
 
 /* evidence_program.c: returns true if it said that it waited too long for other ranks of its job.

@@ -43,6 +43,17 @@ static void take_frame(const char *at, char *place, size_t len)
 		snprintf(place, len, "%.*s:%d", (int)(end - file), file, number);
 }
 
+/* Returns true for "ValueError: loss is NaN", "KeyboardInterrupt": a name, and nothing or a text behind it. A line that another
+ * thread wrote between those of a traceback is none. */
+static bool is_exception(const char *line)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)line[n]) || line[n] == '_' || line[n] == '.')
+		n++;
+	return n > 0 && (line[n] == ':' || line[n] == '\n' || line[n] == '\0');
+}
+
 /* The line behind the newest traceback of Python's, "RuntimeError: loss is NaN", and where that was raised; NULL: none. */
 static const char *exception_of(const char *text, char *place, size_t len)
 {
@@ -53,26 +64,45 @@ static const char *exception_of(const char *text, char *place, size_t len)
 		found = at + strlen(mark);
 	for (; found; found = (found = strchr(found, '\n')) ? found + 1 : NULL) {
 		at = behind_rank(found);
-		if (*at != ' ')
-			return *at ? at : NULL;
+		if (is_exception(at))
+			return at;
 		take_frame(at, place, len);
 	}
 	return NULL;
 }
 
-/* The newest line that says of an error; NULL: none does. */
+/* The newest line that says of an error; NULL: none does. A line of a traceback, or of the program's source in it, says nothing. */
 static const char *error_of(const char *text)
 {
 	static const char *const words[] = { "rror",  "xception", "terminate called",
 					     "Fatal", "abort",	  "ssert" };
-	const char *found = NULL;
+	const char *found = NULL, *next;
 
-	for (size_t i = 0; i < LENGTH(words); i++)
-		for (const char *at = text; (at = strstr(at, words[i])); at++)
-			found = found && found > at ? found : at;
-	while (found && found > text && found[-1] != '\n')
-		found--;
+	for (const char *line = text; line && *line; line = next) {
+		size_t n = strcspn(line, "\n");
+
+		next = line[n] ? line + n + 1 : NULL;
+		for (size_t i = 0; i < LENGTH(words) && *behind_rank(line) != ' '; i++)
+			if (memmem(line, n, words[i], strlen(words[i])))
+				found = behind_rank(line);
+	}
 	return found;
+}
+
+/* Writes the exception, or error, of this line; of one of NCCL's its name and, from lines below, the library's own words:
+ * "ncclRemoteError: socketPollConnect: ..." */
+static void put_said(const char *line, char *said, size_t len)
+{
+	static const char mark[] = "Last error:\n";
+	const char *words = strstr(line, mark), *name = strstr(line, "nccl");
+
+	while (name && name[-1] != '\n' && name[-1] != ' ')
+		name = strstr(name + 1, "nccl");
+	if (words && name && name < words) {
+		text_add(said, len, "%.*s: ", (int)strcspn(name, ":\n"), name);
+		line = behind_rank(words + strlen(mark));
+	}
+	text_add(said, len, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
 void evidence_take_program(struct evidence_rank *rank, const struct record_memory *memory)
@@ -90,9 +120,11 @@ void evidence_take_program(struct evidence_rank *rank, const struct record_memor
 	rank->left_ns = record_get(&p->left_ns) > v->last.enqueued_ns ? record_get(&p->left_ns) : 0;
 	if (text && !line && ended && (v->status || v->process == PROCESS_KILLED))
 		line = error_of(text);
-	snprintf(rank->said, sizeof(rank->said), "%s%s%.*s", line ? place : "",
-		 line && place[0] ? ": " : "", line ? (int)strcspn(line, "\n") : 0,
-		 line ? line : "");
+	rank->said[0] = '\0';
+	if (line && place[0])
+		text_add(rank->said, sizeof(rank->said), "%s: ", place);
+	if (line)
+		put_said(line, rank->said, sizeof(rank->said));
 	make_printable(rank->said);
 	if (!text || !ended) {
 		free(text);
@@ -133,11 +165,27 @@ static size_t exception_length(const char *said)
 	return n > 2 && said[n - 2] >= '0' && said[n - 2] <= '9' ? n + 1 + more : 0;
 }
 
+bool evidence_lost_peer(const struct evidence_rank *rank)
+{
+	static const char *const words[] = { "ncclRemoteError",	      "Connection refused",
+					     "Connection reset",      "onnection closed",
+					     "Broken pipe",	      "No route to host",
+					     "Network is unreachable" };
+	bool job = strstr(rank->said, "nccl") || strstr(rank->said, "NCCL") ||
+		   strstr(rank->said, "Dist"),
+	     lost = false;
+
+	for (size_t i = 0; i < LENGTH(words); i++)
+		lost |= strstr(rank->said, words[i]) != NULL;
+	return lost && job; /* a data base that cannot be reached is a cause of its own */
+}
+
 bool evidence_same_end(const struct evidence_rank *one, const struct evidence_rank *other)
 {
 	size_t n = exception_length(one->said);
 
-	return n > 0 && strncmp(one->said, other->said, n) == 0;
+	return (n > 0 && strncmp(one->said, other->said, n) == 0) ||
+	       (evidence_lost_peer(one) && evidence_lost_peer(other));
 }
 
 bool evidence_communicates(const struct evidence_rank *rank)

@@ -143,6 +143,7 @@ static void clean_view(struct rank_view *v, int number)
 	v->phase = v->phase < 256 ? v->phase : 0;
 	v->waiting = v->waiting == 1;
 	v->overdue = v->overdue == 1;
+	v->told = v->told == 1;
 	if (!lost_known(v->lost))
 		v->lost = LOST_SILENT;
 	v->waited = at_least_zero(v->waited, 0);

@@ -66,6 +66,7 @@ struct rank_view {
 	uint32_t oom_kills;  /* by the kernel in the rank's cgroup; 0 unless it was killed */
 	uint32_t comm_state; /* of communicator 0: enum record_comm_state */
 	int32_t init_rank, init_nranks; /* handed to its init */
+	uint32_t told; /* 1: its launcher, or a signal to the job, told it to end; the caller's */
 	uint64_t init_id;	/* hash of the id handed to its init, 0: init was not called */
 	uint64_t aborted_after; /* calls made on it before this rank aborted it */
 	int32_t asked;		/* what the library said of it: record_init.asked */

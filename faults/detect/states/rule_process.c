@@ -31,21 +31,28 @@ static bool is_preloaded(const struct evidence_rank *r)
 	return r->recorder && r->recorder->preloaded;
 }
 
+/* How a rank ended; the first are blamed first. */
+enum death { DEATH_BY_ITSELF, DEATH_EXIT, DEATH_SIGNALLED, DEATH_TOLD, DEATH_NONE };
+
 /* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher ends them. A rank that
- * ended as if all were well is the last to be blamed; -1: not at all. */
+ * its launcher has ended is blamed after those, and one that ended as if all were well last; -1: not at all. */
 static int death_order(const struct evidence_rank *r)
 {
 	const struct rank_view *v = &r->view;
 
 	if (!r->present || (!view_died(v) && v->process != PROCESS_EXITED) || was_told(r))
 		return -1;
+	if (!view_died(v))
+		return DEATH_NONE;
+	if (v->told)
+		return DEATH_TOLD;
 	if (v->process == PROCESS_EXITED)
-		return view_died(v) ? 1 : 3;
+		return DEATH_EXIT;
 	/* a signal that no process here saw may be the launcher's, too; a rank goes with its supervisor */
 	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ||
 			       (v->reported && v->lost >= LOST_MONITOR)
-		       ? 2
-		       : 0;
+		       ? DEATH_SIGNALLED
+		       : DEATH_BY_ITSELF;
 }
 
 /* The culprits are seen to be so; other ranks that are behind are noted. False: there are none. */
@@ -91,7 +98,7 @@ static int first_to_leave(const struct rule_ctx *ctx)
 		bool leaves = r->present && r->view.process < PROCESS_EXITED && r->left_ns &&
 			      !was_told(r);
 
-		if ((death_order(r) < 0 && !leaves) || death_order(r) == 3)
+		if ((death_order(r) < 0 && !leaves) || death_order(r) == DEATH_NONE)
 			continue;
 		if (!r->left_ns ||
 		    strcmp(r->view.host, e->ranks[rank < 0 ? i : rank].view.host) != 0)
@@ -105,38 +112,46 @@ static int first_to_leave(const struct rule_ctx *ctx)
 		}
 	}
 	return next != UINT64_MAX && next - first >= LEFT_NS &&
-			       e->ranks[rank].view.status != SIGTERM
+			       e->ranks[rank].view.status != SIGTERM && !e->ranks[rank].view.told
 		       ? rank
 		       : -1;
 }
 
 static bool has_ended(const struct evidence_rank *r)
 {
-	return death_order(r) >= 0 && death_order(r) < 3;
+	return death_order(r) >= 0 && death_order(r) < DEATH_NONE;
 }
 
-/* How many ranks end by the same exception at the same line, as all that end; 0: not all of these do. */
+/* A launcher's signal ended it, most likely because another rank had ended. */
+static bool was_ended(const struct evidence_rank *r)
+{
+	return death_order(r) == DEATH_SIGNALLED || death_order(r) == DEATH_TOLD;
+}
+
+/* How many ranks end by the same exception at the same line, as all that end by themselves; 0: not all of these do. */
 static size_t count_alike(const struct rule_ctx *ctx)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks, *first = NULL;
 	size_t n = 0;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++)
-		first = first || !has_ended(&ranks[i]) ? first : &ranks[i];
+		first = first || !has_ended(&ranks[i]) || was_ended(&ranks[i]) ? first : &ranks[i];
 	for (int i = 0; i < ctx->evidence->nranks && first && is_preloaded(first); i++) {
 		bool alike = evidence_same_end(first, &ranks[i]);
 
-		if (!alike && (has_ended(&ranks[i]) || ranks[i].said[0] || ranks[i].left_ns))
+		if (!alike && !was_ended(&ranks[i]) &&
+		    (has_ended(&ranks[i]) || ranks[i].said[0] || ranks[i].left_ns))
 			return 0;
 		n += alike;
 	}
 	return n;
 }
 
-/* Returns true if these ends follow from others: several that no rank waits for in a call, or those that had waited for too long. */
+/* Returns true if these ends follow from others: several that no rank waits for in a call, those that had waited for too long, and
+ * several that lost a connection, for which both sides, or what is between, may be the cause. */
 static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 {
-	bool awaited = false, gave_up = true, any = false;
+	bool awaited = false, gave_up = true, any = false, lost = false;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
@@ -144,30 +159,35 @@ static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 		awaited |= r->present && r->view.process < PROCESS_EXITED &&
 			   r->view.completed < r->view.issued;
 		any |= has_ended(r);
+		lost |= evidence_lost_peer(r);
 		gave_up &= !has_ended(r) || evidence_gave_up(r);
 	}
-	return (any && gave_up) || (alike > 1 && !awaited);
+	return (any && gave_up) || (alike > 1 && (!awaited || lost));
 }
 
 /* No rank is the culprit: the ends are noted. */
-static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f)
+static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f, size_t alike)
 {
 	const struct evidence *e = ctx->evidence;
 	bool *ends = must(calloc((size_t)e->nranks + 1, sizeof(*ends)));
-	int first = 0;
+	int first = 0, left = first_to_leave(ctx);
+	char leader[40] = "";
 
-	while (!has_ended(&e->ranks[first]))
+	while (!has_ended(&e->ranks[first]) || (alike > 1 && was_ended(&e->ranks[first])))
 		first++;
 	for (int i = 0; i < e->nranks; i++)
 		ends[i] = i == first || evidence_same_end(&e->ranks[first], &e->ranks[i]);
-	note(f, "%s %s: %.160s", ranks_words(e, ends, 40),
-	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike",
-	     e->ranks[first].said);
+	if (left >= 0)
+		snprintf(leader, sizeof(leader), ", rank %d first", rank_number(e, left));
+	note(f, "%s %s%s.", ranks_words(e, ends, 40),
+	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike", leader);
 	f->answer.notes[0][0] = 'R';
+	memcpy(f->answer.said, e->ranks[left >= 0 && ends[left] ? left : first].said,
+	       sizeof(f->answer.said));
 	free(ends);
 	f->answer.comm = ctx->comm->comm;
 	f->answer.hang_seq = progress_hang_point(ctx->comm);
-	finding_conclude(ctx, f, CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
+	finding_conclude(ctx, f, alike > 1 ? CLASS_ERROR : CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
@@ -179,22 +199,22 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	bool mixed = false;
 
 	if (is_no_cause(ctx, alike))
-		return report_no_cause(ctx, f);
+		return report_no_cause(ctx, f, alike);
 	if (first >= 0) {
 		class = death_class(view_of(ctx, first));
 		rank_set_add(&f->culprits, first);
 	}
-	for (int order = 0; order < 4 && f->culprits.n == 0; order++)
+	for (int order = 0; order <= DEATH_NONE && f->culprits.n == 0; order++)
 		for (int i = 0; i < ctx->evidence->nranks; i++) {
 			enum answer_class how = death_class(&ctx->evidence->ranks[i].view);
 			int own = death_order(&ctx->evidence->ranks[i]);
 
-			mixed = mixed || (class && class != how && own >= 0 && own < 3 &&
+			mixed = mixed || (class && class != how && own >= 0 && own < DEATH_TOLD &&
 					  !is_preloaded(&ctx->evidence->ranks[i]));
-			if (own != order || (own == 3 && ctx->comm->tracks[i].known &&
+			if (own != order || (own == DEATH_NONE && ctx->comm->tracks[i].known &&
 					     ctx->comm->tracks[i].last >= ctx->comm->top))
 				continue; /* or it ended when there was no more to do */
-			mixed = mixed || own == 3;
+			mixed = mixed || own == DEATH_NONE;
 			class = class ? class : how;
 			rank_set_add(&f->culprits, i);
 		}
@@ -202,7 +222,7 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
 
 		mixed |= is_preloaded(r) && !f->culprits.in[i] && death_order(r) >= 0 &&
-			 death_order(r) < 2;
+			 death_order(r) < DEATH_SIGNALLED;
 	}
 	f->reasons |= reason_if(mixed || may_follow(ctx, &f->culprits, first), REASON_OTHER_CAUSE);
 	if (first >= 0)

@@ -117,16 +117,77 @@ static bool all_answered(const struct decide_state *s, const struct decide_input
 	return true;
 }
 
-static void note_end(struct decide_state *s, const struct rank_view *view, uint64_t now)
+/* Returns true if the rank ended as a job does that is told to. No process here saw which signal status 0 stands for; what
+ * an orphan is killed by has most likely killed its launcher. */
+static bool ended_as_told(const struct rank_view *view, bool orphan)
 {
-	/* no process here saw which signal status 0 stands for */
-	bool signalled = view->status == SIGTERM || view->status == SIGINT || view->status == 0;
+	int signal = view->process == PROCESS_KILLED ? view->status : -1;
 
-	if (s->death_ns == 0 && view_died(view))
-		s->death_ns = now;
-	s->crashed |= view_died(view) && (view->process != PROCESS_KILLED || !signalled);
-	if (s->error_ns == 0 && view_failed(view))
-		s->error_ns = now;
+	return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == 0 ||
+	       (orphan && signal == SIGKILL);
+}
+
+static const struct rank_view *nth(const struct rank_view *views, size_t size, size_t i)
+{
+	return (const struct rank_view *)((const char *)views + i * size);
+}
+
+/* The ranks of a host: how these ended. Where its launcher tells some to end, others that have ended did so by themselves. */
+static void note_ends(struct decide_state *s, const struct rank_view *views, size_t size, size_t n,
+		      const struct decide_input *in)
+{
+	bool any_told = false, orphans = in->orphaned && views == &s->ranks->view;
+
+	for (size_t i = 0; i < n; i++)
+		any_told |= nth(views, size, i)->told;
+	for (size_t i = 0; i < n; i++) {
+		const struct rank_view *view = nth(views, size, i);
+
+		if (view_died(view) && s->death_ns == 0)
+			s->death_ns = in->now;
+		s->crashed |= view_died(view) && !view->told &&
+			      (any_told || !ended_as_told(view, orphans));
+		if (view_failed(view) && s->error_ns == 0 && !view->told)
+			s->error_ns = in->now;
+	}
+}
+
+static bool all_told(const struct rank_view *views, size_t size, size_t n)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct rank_view *view = nth(views, size, i);
+
+		if (!view->told && (view->process != PROCESS_EXITED || view_died(view)))
+			return false;
+		any |= view->told;
+	}
+	return any;
+}
+
+/* Returns true if the job is told to end, on some host: all ranks there that had not ended well are. No rank is to blame
+ * for the rest, on other hosts neither. A death or error before it counts. */
+static bool is_told(const struct decide_state *s, const struct decide_input *in)
+{
+	bool told = s->nranks && all_told(&s->ranks->view, sizeof(*s->ranks), s->nranks);
+
+	for (size_t i = 0; i < in->nhosts; i++)
+		told |= all_told(in->hosts[i].views, sizeof(struct rank_view), in->hosts[i].nviews);
+	return told && s->config.patience.hang > 0 && !s->crashed && !s->error_ns;
+}
+
+/* Returns true if no process of any rank is left that is known of. */
+static bool all_ended(const struct decide_state *s, const struct decide_input *in)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < s->nranks; i++)
+		all &= s->ranks[i].view.process >= PROCESS_EXITED;
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews && !in->hosts[i].ended_ns; k++)
+			all &= in->hosts[i].views[k].process >= PROCESS_EXITED;
+	return all;
 }
 
 /* ---- a verdict, or not yet ---- */
@@ -207,10 +268,8 @@ static struct decision conclude(struct decide_state *s, const struct decide_inpu
 	if (d.verdict.outcome == OUTCOME_ERROR || !done || in->leader.hold)
 		hosts_verdict(s, in, &d.verdict);
 	/* the user of a foreign program who ends it ends all of its ranks */
-	ended = s->death_ns && !s->crashed && s->config.patience.hang > 0;
-	for (size_t i = 0; ended && i < n; i++)
-		ended = views[i].process >= PROCESS_EXITED;
-	if (ended && !any_lost(s)) {
+	ended = s->death_ns && !s->crashed && s->config.patience.hang > 0 && !any_lost(s);
+	if ((ended || is_told(s, in)) && all_ended(s, in)) {
 		d.verdict.outcome = OUTCOME_OK;
 		s->stage = STAGE_END;
 	} else if (unfinished) {
@@ -512,6 +571,10 @@ static struct decision lead(struct decide_state *s, const struct decide_input *i
 	if (proc_hold_hint(in->leader.hold) &&
 	    in->now < s->opened_ns + 2 * decide_times.watchers_look_ns)
 		return nothing;
+	if (s->stage < STAGE_DIAGNOSE && is_told(s, in)) {
+		s->stage = STAGE_WATCH;
+		return all_ended(s, in) ? conclude(s, in) : nothing;
+	}
 	/* a first error has just been seen: a death may be behind it, unless a rank here had hung before */
 	if (s->error_ns && !s->error_until)
 		s->error_until = s->error_ns + (any_overdue(s) ? 0 : decide_times.error_ns);
@@ -589,6 +652,17 @@ static void note_waits(struct decide_state *s, const struct decide_input *in)
 	}
 }
 
+/* A rank that goes on all the same is told no more. */
+static void mark_told(struct decide_state *s, const struct decide_input *in)
+{
+	for (size_t i = 0; i < in->nranks; i++) {
+		uint64_t told = in->ranks[i].told_ns;
+
+		s->ranks[i].view.told =
+			told && s->ranks[i].track.progressed_ns < told + decide_times.told_ns;
+	}
+}
+
 struct decision decide(struct decide_state *s, const struct decide_input *in)
 {
 	bool paused = in->now - s->last_ns > decide_times.pause_ns;
@@ -604,11 +678,12 @@ struct decision decide(struct decide_state *s, const struct decide_input *in)
 	note_waits(s, in);
 	init_follow(s, &in->orders);
 	overdue_mark(s, in, steps_look(s, in, paused ? s->last_ns : in->now));
-	for (size_t i = 0; i < in->nranks; i++)
-		note_end(s, &in->ranks[i].view, in->now);
+	mark_told(s, in);
+	s->crashed &= s->config.patience.hang <=
+		      0; /* whether a rank was told is known later than its end */
+	note_ends(s, &s->ranks->view, sizeof(*s->ranks), s->nranks, in);
 	for (size_t i = 0; i < in->nhosts; i++)
-		for (size_t k = 0; k < in->hosts[i].nviews; k++)
-			note_end(s, &in->hosts[i].views[k], in->now);
+		note_ends(s, in->hosts[i].views, sizeof(struct rank_view), in->hosts[i].nviews, in);
 	if (paused)
 		s->looked_from_ns = in->now;
 	if (paused && in->nhosts > 0 && s->stage == STAGE_QUERY) {

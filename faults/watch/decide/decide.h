@@ -63,6 +63,8 @@ struct decide_rank {
 	struct rank_view view;		  /* just read */
 	struct rank_account account;	  /* where decide_wants_account() */
 	struct decide_watcher supervisor; /* its own, unless that is this leader */
+	uint64_t
+		told_ns; /* when its launcher, or a signal to the job, last told it to end; 0: never */
 };
 
 /* The judgement of a rank. */
@@ -122,8 +124,9 @@ struct decide_input {
 	size_t expected_hosts;	     /* so many of them belong to the job, as far as is known */
 	int job_ranks, job_hosts;    /* as any rank that knows says; -1: none does */
 	const struct desync *desync; /* ranks here were seen to make different calls; NULL: not */
-	bool ending;  /* the launcher ends the run: what is lost is said now or never */
-	bool follows; /* a leader elsewhere, which has been connected to the root */
+	bool orphaned; /* of a preloaded program: its command has ended before its ranks */
+	bool ending;   /* the launcher ends the run: what is lost is said now or never */
+	bool follows;  /* a leader elsewhere, which has been connected to the root */
 	struct decide_orders orders;
 };
 
@@ -231,12 +234,12 @@ struct decide_state {
 	uint64_t looked_from_ns; /* since then this leader ran without a pause */
 	uint64_t known_ns;	 /* when it first knew that there are other hosts */
 	uint64_t death_ns;	 /* when the first death was seen, 0: none */
-	bool crashed;		 /* not all who died did by SIGTERM, SIGINT, or unseen */
-	uint64_t error_ns;	 /* when the first rank that left with an error was, 0: none */
-	uint64_t error_until;	 /* a death behind it is awaited that long */
-	double longest_pause;	 /* of all ranks from one step to the next, seconds */
-	uint64_t overdue_ns; /* the last time when no rank was overdue, or some rank still moved */
-	uint64_t starved_ns; /* when the host last starved some rank */
+	bool crashed; /* not all that died did as they were told, by a signal to end, or unseen */
+	uint64_t error_ns;    /* when the first rank that left with an error was, 0: none */
+	uint64_t error_until; /* a death behind it is awaited that long */
+	double longest_pause; /* of all ranks from one step to the next, seconds */
+	uint64_t overdue_ns;  /* the last time when no rank was overdue, or some rank still moved */
+	uint64_t starved_ns;  /* when the host last starved some rank */
 	struct usual usual[CALL_KIND_COUNT + 1]; /* by kind of wait */
 	struct late late;
 	struct extension extension;

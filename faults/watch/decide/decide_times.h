@@ -95,6 +95,9 @@
 	time(double, start_times, 5) \
 	/* A rank that is stopped or frozen for so long needs no deadline: set-up and exit handlers have 60 s. */ \
 	time(uint64_t, held_ns, 10000 * MS) \
+	/* Launchers and Slurm give a job 30 s from a signal to SIGKILL. A rank that makes steps so much later has handled the \
+	 * signal, and goes on. */ \
+	time(uint64_t, told_ns, 60000 * MS) \
 	/* ---- a hang that nothing explains ---- */ \
 	/* A hang that nothing explains is given so many times what it had lasted when it was first \
 	 * looked at: 2 of 151 healthy runs on crowded hosts were called hung before. */ \

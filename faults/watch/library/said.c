@@ -15,9 +15,16 @@ static size_t line_of(const char *text, size_t bytes)
 	return end ? (size_t)(end - text) + 1 : bytes;
 }
 
-/* A line of the C++ stack that PyTorch writes behind a message: 40 of them would leave no room for the message. */
+/* A line of the C++ stack that PyTorch writes behind a message, "[rank2]: frame #0: ..." in an exception: 40 of them would
+ * leave no room for the message. */
 static bool is_frame(const char *text, size_t bytes)
 {
+	const char *end =
+		bytes && *text == '[' ? memmem(text, bytes < 16 ? bytes : 16, "]: ", 3) : NULL;
+	size_t rank = end ? (size_t)(end - text) + 3 : 0;
+
+	text += rank;
+	bytes -= rank;
 	return bytes > 7 && memcmp(text, "frame #", 7) == 0;
 }
 

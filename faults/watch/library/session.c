@@ -76,7 +76,7 @@ static int join_monitor(const char *key, int memory_fd)
 {
 	struct link link = { .fd = -1 };
 	int32_t pid = getpid();
-	int fd = link_connect(key, NULL), rc;
+	int fd = link_connect(key, 0, NULL), rc;
 
 	if (fd < 0)
 		return fd;

@@ -9,6 +9,7 @@
 #include "preload/fault_spec.h"
 #include "preload/run_hook.h"
 #include "preload/run_ranks.h"
+#include "preload/run_signals.h"
 #include "preload/run_status.h"
 #include "process/command.h"
 #include "preload/aftermath.h"
@@ -34,6 +35,7 @@ struct runner {
 	bool unseen;	   /* that no NCCL was seen was printed */
 	int faulty;	   /* the rank that the fault is for; -1: none, or it has come */
 	int command_fd;	   /* pidfd of the command */
+	int signals_fd;	   /* run_signals_start's */
 	uint64_t ended_ns; /* when no process was left, 0: some is */
 	bool reported;	   /* a verdict: nothing more before all have gone, or go on */
 	struct aftermath after;
@@ -89,7 +91,6 @@ static void on_printed(void *ctx, const struct answer *verdict)
 static bool is_over(struct runner *r, uint64_t now)
 {
 	const struct monitor *m = &r->monitor;
-	struct pollfd p = { .fd = r->command_fd, .events = POLLIN };
 
 	for (size_t i = 0; i < m->nranks; i++)
 		if (m->ranks[i].view.process < PROCESS_EXITED &&
@@ -98,7 +99,7 @@ static bool is_over(struct runner *r, uint64_t now)
 			return false;
 		}
 	/* other hosts' leaders decide with this one when the run is over for all */
-	if (poll(&p, 1, 0) != 1 || (m->input.nhosts && !m->ended)) {
+	if (!m->orphaned || (m->input.nhosts && !m->ended)) {
 		r->ended_ns = 0;
 		return false;
 	}
@@ -268,6 +269,16 @@ static void look_for_ranks(struct runner *r, uint64_t now)
 	r->unseen = true;
 }
 
+/* It may have ended, or be told to. */
+static void look_at_command(struct runner *r)
+{
+	struct pollfd p = { .fd = r->command_fd, .events = POLLIN };
+
+	r->monitor.orphaned = poll(&p, 1, 0) == 1;
+	if (run_signals_came(&r->signals_fd))
+		monitor_tell(&r->monitor);
+}
+
 static void watch_command(struct runner *r)
 {
 	struct pollfd fds[MAX_FDS];
@@ -276,6 +287,7 @@ static void watch_command(struct runner *r)
 		size_t n = r->reported ? 0 : r->hooks.fds(r->hooks.ctx, fds, MAX_FDS);
 
 		poll(fds, n, r->reported ? 100 : r->hooks.interval_ms(r->hooks.ctx));
+		look_at_command(r);
 		step(r);
 		look_for_ranks(r, clock_ns());
 	}
@@ -370,6 +382,7 @@ static void start_apart(struct runner *r, int ready_fd)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		r->signals_fd = run_signals_start(r->command_fd);
 		if (fork() == 0)
 			run(r, ready_fd);
 		_exit(0);

@@ -38,12 +38,12 @@ bool link_same_user(int fd)
 	return link_peer(fd).uid == geteuid();
 }
 
-int link_connect(const char *key, int *taken)
+int link_connect(const char *key, int flags, int *taken)
 {
 	for (int name = 0; name < LINK_NAMES; name++) {
 		socklen_t len;
 		struct sockaddr_un address = link_address(key, name, &len);
-		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0), rc;
 
 		if (fd < 0)
 			return -errno;
@@ -157,6 +157,20 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 	return rc;
 }
 
+int link_note(const char *key, uint32_t type, const void *payload, uint32_t bytes)
+{
+	struct frame frame = { LINK_MAGIC, type, bytes };
+	struct iovec parts[] = { { &frame, sizeof(frame) }, { (void *)payload, bytes } };
+	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
+	int fd = link_connect(key, SOCK_NONBLOCK, NULL), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = sendmsg(fd, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
 static int make_room(struct link *link, size_t bytes)
 {
 	unsigned char *in;
@@ -213,6 +227,18 @@ static int read_up_to(struct link *link, size_t want)
 		link->have += (size_t)n;
 	}
 	return 1;
+}
+
+uint32_t link_next(const struct link *link)
+{
+	struct frame frame;
+
+	if (link->have >= sizeof(frame))
+		memcpy(&frame, link->in, sizeof(frame));
+	else if (link->have ||
+		 recv(link->fd, &frame, sizeof(frame), MSG_PEEK | MSG_DONTWAIT) != sizeof(frame))
+		return 0;
+	return frame.type;
 }
 
 int link_receive(struct link *link, struct link_message *message)

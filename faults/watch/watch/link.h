@@ -33,10 +33,17 @@ void link_abort(struct link *link);
  * of a message the other side finds the end of the connection there. Never raises SIGPIPE. */
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd);
 
+/* Send a small message to the leader of the run with this name over a connection of its own, without waiting and
+ * without memory of the heap: a signal's handler may. 0 or a negative errno. */
+int link_note(const char *key, uint32_t type, const void *payload, uint32_t bytes);
+
 /* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of
  * the connection, -ECONNRESET where it breaks off in any other way, -EPROTO on nonsense,
  * -ENOMEM. Never blocks. */
 int link_receive(struct link *link, struct link_message *message);
+
+/* The type of the message that comes next, 0: none is there yet. Nothing is taken. */
+uint32_t link_next(const struct link *link);
 
 #define LINK_NAMES 10 /* of a run */
 
@@ -45,9 +52,9 @@ int link_receive(struct link *link, struct link_message *message);
 struct sockaddr_un link_address(const char *key, int taken, socklen_t *len);
 
 /* Connects to the leader of the run: the first of its names behind which a process of this user listens. Returns the socket,
- * blocking, or a negative errno: -ECONNREFUSED where none listens yet, -EPERM where all are another user's. *taken gets the
+ * with these flags of socket(), or a negative errno: -ECONNREFUSED where none listens yet, -EPERM where all are another user's. *taken gets the
  * number of names before it, unless NULL. */
-int link_connect(const char *key, int *taken);
+int link_connect(const char *key, int flags, int *taken);
 
 /* The process at the other end of a Unix socket: that called connect(), or listen(). */
 struct ucred link_peer(int fd);

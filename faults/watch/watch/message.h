@@ -16,6 +16,12 @@ enum message {
 	MESSAGE_BEAT,
 	MESSAGE_PACE,	/* leader to root: struct pace_sample of its ranks */
 	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text */
+	MESSAGE_SIGNAL, /* of a process of a hangar_run: struct signal_sent, which it is about to send */
+};
+
+struct signal_sent {
+	int32_t pid;	/* of the sender, as it sees itself */
+	int32_t target; /* as of kill(): a process, or a group where negative */
 };
 
 struct views_head {

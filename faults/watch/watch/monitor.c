@@ -75,12 +75,8 @@ void monitor_close(struct monitor *m)
 
 void monitor_forget(struct monitor *m)
 {
-	int listen_fd = m->listen_fd;
-
-	m->listen_fd = -1;
-	members_release(m);
+	members_forget(m);
 	nodes_release(m);
-	m->listen_fd = listen_fd;
 	m->ended = m->desynced = false;
 	pace_watch_release(&m->pace);
 	open_pace(m);
@@ -101,6 +97,12 @@ void monitor_again(struct monitor *m)
 	m->ended = m->desynced = false;
 	m->exit_code = 0;
 	m->requests = (struct monitor_requests){ 0 };
+}
+
+void monitor_tell(struct monitor *m)
+{
+	for (size_t i = 0; i < m->nranks; i++)
+		m->ranks[i].told_ns = clock_ns();
 }
 
 void monitor_look(struct monitor *m)
@@ -384,7 +386,8 @@ static void step_leader(struct monitor *m, uint64_t now)
 {
 	m->input = (struct decide_input){ .now = now,
 					  .launcher = m->input.launcher,
-					  .leader = m->input.leader };
+					  .leader = m->input.leader,
+					  .orphaned = m->orphaned };
 	for (size_t i = 0; i < LENGTH(steps) && !m->ended; i++)
 		steps[i](m, now);
 }

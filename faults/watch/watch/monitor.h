@@ -101,6 +101,7 @@ struct monitor_peer {
 	char cgroup[CGROUP_PATH];
 	int64_t oom_kills;
 	uint64_t cgroup_ns;
+	pid_t group; /* its process group, when it came */
 };
 
 struct monitor_node {
@@ -175,6 +176,7 @@ struct monitor {
 	uint64_t compare_ns;	/* when compare() is next asked */
 	struct pace_watch pace; /* leader: of this host's ranks */
 	uint64_t leaves_ns; /* since a signal told this process, or a member, to end; 0: none did */
+	bool orphaned;	    /* of a preloaded program: the command has ended; the caller's */
 	bool ended;
 	int exit_code;
 };
@@ -193,6 +195,8 @@ void monitor_forget(struct monitor *monitor);
 /* The run goes on after its verdict: it is watched as from its start, by this host and by others
  * that come again. How long waits usually last is kept. */
 void monitor_again(struct monitor *monitor);
+/* A signal that ends jobs has come to this one: so it has to the ranks that are known. */
+void monitor_tell(struct monitor *monitor);
 /* Its verdict is out: how the ranks are is looked at, and nothing is decided. */
 void monitor_look(struct monitor *monitor);
 /* Ask the other hosts' leaders how their ranks are: soon what is known of them is new. */

@@ -117,7 +117,7 @@ int members_join(struct monitor *m)
 			continue;
 		}
 		close(fd);
-		fd = link_connect(key, &name);
+		fd = link_connect(key, 0, &name);
 		if (fd == -EPERM || (fd >= 0 && !m->memory)) {
 			if (fd >= 0)
 				close(fd);
@@ -149,22 +149,36 @@ static struct record_memory *take_memory(struct link *link)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-void members_release(struct monitor *m)
+void members_forget(struct monitor *m)
 {
-	link_release(&m->up);
+	size_t kept = 0;
+
 	for (size_t i = 0; i < m->npeers; i++)
-		link_release(&m->peers[i].link);
+		if (m->peers[i].rank < 0)
+			m->peers[kept++] = m->peers[i];
+		else
+			link_release(&m->peers[i].link);
 	for (size_t i = 0; i < m->nranks; i++)
 		munmap(m->memories[i], sizeof(struct record_memory));
-	free(m->peers);
 	free(m->ranks);
 	free(m->desync_states);
 	free(m->memories);
-	m->peers = NULL;
 	m->ranks = NULL;
 	m->desync_states = NULL;
 	m->memories = NULL;
-	m->npeers = m->nranks = 0;
+	m->npeers = kept;
+	m->nranks = 0;
+}
+
+void members_release(struct monitor *m)
+{
+	link_release(&m->up);
+	members_forget(m);
+	for (size_t i = 0; i < m->npeers; i++)
+		link_release(&m->peers[i].link);
+	free(m->peers);
+	m->peers = NULL;
+	m->npeers = 0;
 	if (m->listen_fd >= 0)
 		close(m->listen_fd);
 	m->listen_fd = -1;
@@ -229,6 +243,7 @@ static void adopt_memory(struct monitor *m, struct monitor_peer *peer,
 		return;
 	peer->pid = members_peer_pid(peer->link.fd);
 	peer->foreign = is_foreign(&peer->link, hello);
+	peer->group = getpgid(peer->pid);
 	add_rank(m, peer, memory);
 }
 
@@ -279,6 +294,24 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
+/* A process of the job is about to end these. Numbers of another namespace mean others here. */
+static void take_signal(struct monitor *m, const struct link *link,
+			const struct link_message *message)
+{
+	struct signal_sent sent;
+
+	if (message->bytes != sizeof(sent))
+		return;
+	memcpy(&sent, message->payload, sizeof(sent));
+	for (size_t i = 0; i < m->npeers && sent.pid == members_peer_pid(link->fd); i++) {
+		const struct monitor_peer *p = &m->peers[i];
+
+		if (p->rank >= 0 && !p->foreign &&
+		    (sent.target == -1 || sent.target == p->pid || sent.target == -p->group))
+			m->ranks[p->rank].told_ns = clock_ns();
+	}
+}
+
 /* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
 static void part(struct monitor *m, struct monitor_peer *peer)
 {
@@ -314,6 +347,8 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 		else if (message.type == MESSAGE_STATUS && peer->rank < 0 && m->config.preloaded &&
 			 m->asking_fd < 0) /* one question at a time */
 			m->asking_fd = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
+		else if (message.type == MESSAGE_SIGNAL && peer->rank < 0 && m->config.preloaded)
+			take_signal(m, &peer->link, &message);
 		if (peer->rank < 0) {
 			rc = -EPROTO;
 			break;
@@ -359,7 +394,7 @@ static void members_expect(struct monitor *m, struct rank_view *view, struct rec
 	}
 }
 
-/* Returns true if all ranks of a preloaded program are gone: the next to come are of its next attempt. */
+/* Returns true if all ranks of a preloaded program are gone. */
 static bool all_gone(const struct monitor *m)
 {
 	size_t gone = 0;
@@ -369,11 +404,18 @@ static bool all_gone(const struct monitor *m)
 	return m->config.preloaded && gone > 0 && gone == m->nranks;
 }
 
-void members_look(struct monitor *m, uint64_t now)
+/* Ranks that come once all are gone are of the program's next attempt: they wait until these are forgotten. */
+static bool is_early(const struct monitor *m, const struct monitor_peer *peer)
 {
-	if (!all_gone(m))
-		accept_members(m);
+	return peer->rank < 0 && all_gone(m) && link_next(&peer->link) == MESSAGE_HELLO;
+}
+
+/* Those that are ranks, or (`others`) those that are not yet. */
+static void receive_members(struct monitor *m, bool others)
+{
 	for (size_t i = 0; i < m->npeers; i++) {
+		if ((m->peers[i].rank < 0) != others || is_early(m, &m->peers[i]))
+			continue;
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);
 		if (m->peers[i].rank < 0 && m->peers[i].link.fd < 0) {
@@ -382,9 +424,18 @@ void members_look(struct monitor *m, uint64_t now)
 				(m->npeers - i - 1) * sizeof(*m->peers));
 			m->npeers--;
 			i--;
-		} else if (m->peers[i].rank >= 0 && m->config.preloaded)
+		} else if (m->peers[i].rank >= 0 && m->config.preloaded) {
 			observe_process(m, &m->peers[i], false);
+		}
 	}
+}
+
+/* A launcher's word comes before the end of the rank that it ends, and is read after that end is seen: it counts for it. */
+void members_look(struct monitor *m, uint64_t now)
+{
+	receive_members(m, false);
+	accept_members(m);
+	receive_members(m, true);
 	for (size_t i = 0; i < m->npeers; i++)
 		if (m->peers[i].rank >= 0 && !m->peers[i].foreign)
 			m->ranks[m->peers[i].rank].view.pid =

@@ -15,6 +15,8 @@ pid_t members_peer_pid(int fd);
 
 /* Leader: forget the members, and close the listener. */
 void members_release(struct monitor *m);
+/* Its ranks alone: processes that have shown no memory yet stay. */
+void members_forget(struct monitor *m);
 
 /* Member: tell the leader how the own rank is. 0 or a negative errno. */
 int members_report(struct monitor *m);

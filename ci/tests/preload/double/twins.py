@@ -261,4 +261,32 @@ def store_late():
     store_key(late=1)
 
 
+class DistBackendError(RuntimeError):
+    pass
+
+
+def print_exception(kind, value, trace):
+    """As PyTorch does: its rank before each line; another thread writes between two of them."""
+    lines = [f"[rank{rank}]: {line}" for line in "".join(traceback.format_exception(kind, value, trace)).split("\n")]
+    lines.insert(2, f"[rank{rank}]:[W1128 23:04:05.678901234 ProcessGroupNCCL.cpp:1538] Warning: destroy_process_group() was not called")
+    os.write(2, "\n".join(lines).encode())
+
+
+def lost_peer():
+    """Two of four ranks find no listener, in two lines, while the others wait; a launcher ends these."""
+    for _ in range(16):
+        all_reduce()
+    sys.excepthook = print_exception
+    stack = "".join(f"\nframe #{i}: c10d::ProcessGroupNCCL::get({'x' * 120}) + 0x{i:x} (in libtorch_cuda.so)" for i in range(60))
+    words = "NCCL error in: NCCLUtils.cpp:77, remote process exited or there was a network error, NCCL version 2.28.9\nncclRemoteError: A call failed " \
+        "possibly due to a network error or a remote process exiting prematurely.\nLast error:\nsocketPollConnect: connect to 127.0.0.1<60751> " \
+        "returned Connection refused, exceeded error retry count after 35 attempts" + stack
+    if rank == 3:
+        raise DistBackendError(words)
+    if rank == 1:
+        time.sleep(0.1)
+        raise DistBackendError(words)
+    all_reduce()
+
+
 globals()[sys.argv[1]]()

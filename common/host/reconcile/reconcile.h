@@ -5,7 +5,7 @@
 #include "measure/run.h"
 #include "live/predict.h"
 #include "machine/observation.h"
-#include "machine/nccl_seen.h"
+#include "reconcile/nccl_seen.h"
 #include "machine/read.h"
 
 struct reconcile {

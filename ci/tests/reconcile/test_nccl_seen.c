@@ -1,7 +1,7 @@
 /* test_nccl_seen.c: which logs are read, what they say, and asking NCCL for them. */
 #include "rig/unit.h"
 
-#include "machine/nccl_seen.h"
+#include "reconcile/nccl_seen.h"
 #include "rig/tree.h"
 
 static struct observation seen;

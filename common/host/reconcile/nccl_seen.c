@@ -1,5 +1,5 @@
 /* nccl_seen.c: NCCL's logs to what it connected, and how. */
-#include "machine/nccl_seen.h"
+#include "reconcile/nccl_seen.h"
 
 #include "nccl_check/nccl_check.h"
 

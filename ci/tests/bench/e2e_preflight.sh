@@ -1,133 +1,13 @@
 #!/bin/bash
-# e2e_preflight.sh: a pre-flight of one host, of healthy hosts of namespaces, and of hosts with a planted fault each,
+# e2e_preflight.sh: a pre-flight of healthy hosts of namespaces, and of hosts with a planted fault each,
 # which its lines name with the host.
 # timeout: 600
 # quiet: waits for deadlines, and measures a network
 source "$(dirname "$0")/../e2e/lib.sh"
+# shellcheck source=ci/tests/bench/preflight.sh
+source "$(dirname "$0")/preflight.sh"
 
-program="$BUILD/preflight --backend mpi"
-limit=90
-# found WORD HOST PATTERN: a line that begins with the word and names the host; and none but those of $guilty (the host
-# alone) have one of ERROR or HUNG
-guilty=''
-found() {
-	expect_out "^$1 *$2( \([^)]*\))?: .*$3"
-	holds "${guilty:-$2} alone is to blame" bash -c '! grep -E "^(ERROR|HUNG)" "$1" | grep -vE "^(ERROR|HUNG) *$2[ :]"' - "$work/out" "${guilty:-$2}"
-}
-alone() { run $program "$@"; }
-
-alone --json
-expect_rc 0 'one host:'
-holds 'JSON' python3 -c '
-import json, sys
-hosts = {h["host"]: h for h in json.load(open(sys.argv[1]))}
-assert hosts["all hosts"]["checks"]["data"] == "PASS" and not any(h["drain"] for h in hosts.values()), hosts' "$work/out"
-alone -g 1 --only-calls
-expect_rc 0 'one rank:'
-expect_out '^N/A : data busbw pairs \(one rank: no call leaves it\)$'
-expect_out '^N/A   all hosts: all_reduce on 1 rank: [0-9]'
-expect_no_out 'data right|^PASS.* data'
-NCCL_SOCKET_IFNAME=ib7 alone --no-calls
-expect_rc 11 'one host, an interface that is none:'
-found ERROR "$HOSTNAME" 'NCCL_SOCKET_IFNAME=ib7 is no interface that is up there'
-alone --no-calls --save "$work/saved" --metrics "$work/p.prom"
-expect_rc 0 'one host without calls:'
-expect_out '^PASS: .*memlock nofile'
-expect_out '^N/A : .*verbs-bandwidth.* \(all hosts need ib_write_bw \(perftest\) and an active port\)'
-holds 'metrics' grep -q '^hangar_health_exit_code 0$' "$work/p.prom"
-for both in '--json --drain-list' '--no-calls --only-calls'; do
-	# shellcheck disable=SC2086 # words
-	alone $both
-	expect_rc 2 "$both:"
-done
-# srun without PMIx: the host is looked at and is not to blame; health needs MPI for several
-export SLURM_JOB_ID=80 SLURM_STEP_ID=0 SLURM_STEP_NUM_NODES=1 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0
-alone
-expect_rc 11 'srun without PMIx:'
-expect_out '^PASS: .*memlock nofile'
-expect_out '^ERROR all hosts: calls: none were made: srun started 2 tasks without PMIx.* srun --mpi=pmix'
-expect_out '; 0 to be drained$'
-run "$BUILD/health"
-expect_rc 2 'health by srun without PMIx:'
-expect_err 'srun --mpi=pmix'
-SLURM_STEP_NUM_TASKS=1 alone --no-calls
-expect_rc 0 'a step of one task:'
-unset SLURM_JOB_ID SLURM_STEP_ID SLURM_STEP_NUM_NODES SLURM_STEP_NUM_TASKS SLURM_PROCID
-NCCL_P2P_DISABLE=1 alone --no-calls
-expect_rc 0 'a setting that is alike and slow:'
-expect_out "^NOTE  $HOSTNAME.*: NCCL_P2P_DISABLE=1: GPUs of a host send through its memory"
-# another program has the port at which ranks would meet
-python3 -c '
-import socket, time
-s = socket.create_server(("", 0))
-print(s.getsockname()[1], flush=True)
-time.sleep(120)' >"$work/port" &
-holder=$!
-within 20 test -s "$work/port"
-MASTER_PORT=$(<"$work/port") run bash -c "ulimit -n 200; exec $program --no-calls"
-expect_rc 11 'few open files, and a port that is taken:'
-found ERROR "$HOSTNAME" '200 open files'
-found ERROR "$HOSTNAME" "another program has port $(<"$work/port"), which MASTER_PORT"
-kill $holder
-# a list of nodes to drain has Slurm's names
-SLURMD_NODENAME=n7 run bash -c "ulimit -n 200; exec $program --no-calls --drain-list"
-holds 'nodes to drain' [ "$(<"$work/out")" = n7 ]
-
-# one pair is slow: rank 1 takes 30 ms longer for each large message to rank 2
-cat >"$work/slow.c" <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <unistd.h>
-int MPI_Isend(const void *data, int n, void *type, int to, int tag, void *comm, void *request)
-{
-	int (*next)(const void *, int, void *, int, int, void *, void *);
-	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-	*(void **)&next = dlsym(RTLD_NEXT, "MPI_Isend");
-	if (n > 1000000 && to == 2 && rank && *rank == '1')
-	{
-		if (getenv("ENDS"))
-			_exit(3);
-		usleep(30000);
-	}
-	return next(data, n, type, to, tag, comm, request);
-}
-END
-cc -shared -fPIC -o "$work/slow.so" "$work/slow.c" -ldl
-LD_PRELOAD=$work/slow.so alone -g 4 --only-calls
-expect_rc 13 'a slow pair:'
-expect_out "^SLOW  $HOSTNAME \(ranks 0-3\): ranks 1 and 2: .* MB/s between these two \($HOSTNAME; link: not known\), where such pairs have"
-expect_no_out '^SLOW .*ranks (0 and|[12] and 3)'
-expect_out '^SLOW  all hosts: 6 of 6 pairs of ranks measured'
-expect_out '^N/A : .*busbw.* \(nothing is predicted for these ranks\)'
-expect_out '^PASS  all hosts: all_reduce on 4 ranks: data right, [0-9]+\.[0-9] us \(4 KiB\)'
-ENDS=1 LD_PRELOAD=$work/slow.so alone -g 4 --only-calls
-expect_rc 11 'a rank that ends, in a bare start:'
-expect_out '^ERROR .*calls: rank-exited, rank 1 '
-
-# MPI_Init ends every rank, as where srun and Open MPI have no PMI in common: that is no host's fault
-echo '#include <unistd.h>
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) { _exit(1); }' >"$work/init.c"
-cc -shared -fPIC -o "$work/init.so" "$work/init.c"
-LD_PRELOAD=$work/init.so alone -g 2 --only-calls
-expect_rc 11 'MPI_Init ends every rank:'
-expect_out '^ERROR all hosts: calls: rank-exited, rank 0,1 '
-expect_out '; 0 to be drained$'
-
-# shellcheck source=ci/tests/rig/hosts.sh
-source "$(dirname "$0")/../rig/hosts.sh"
-make_hosts 4
-end_at_once
-export OMPI_MCA_mpi_yield_when_idle=1 # a few cores carry all hosts
-# three OPTION...: node2 and node3 with the words of $on2 and $on3 before the program. Runs are few: faults of node3's
-# network and of node2's own set-up are planted together.
-mkdir "$work/bin"
-cat >"$work/wrap" <<'END'
-#!/bin/bash
-on=on${HOSTNAME#node}
-eval "${!on:-:}"
-exec "$@"
-END
+four_hosts
 # A double of perftest's program, which was never run here: node3 is slow.
 cat >"$work/bin/ib_write_bw" <<'END'
 #!/usr/bin/env python3
@@ -144,12 +24,8 @@ except OSError:
 rate = 12.5 if socket.gethostname() == "node3" or host.endswith(".4") else 92.4
 print(f" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n 1048576    500     {rate + 1}     {rate}     0.01")
 END
-chmod +x "$work/wrap" "$work/bin/ib_write_bw"
-export on1='' on2='' on3='' PATH=$work/bin:$PATH
-three() {
-	run "$netns" run -s 1,1,1 "$work/wrap" $program "$@"
-	guilty=''
-}
+chmod +x "$work/bin/ib_write_bw"
+export PATH=$work/bin:$PATH
 three
 expect_rc 0 'three healthy hosts:'
 expect_out '^PASS: .*tcp rendezvous path-mtu loss'
@@ -275,30 +151,6 @@ on3='ulimit -n 200' run "$netns" run -s 1,1,1 "$work/wrap" "$BUILD/hangar_run" -
 expect_rc 11 'hangar_run --preflight with few open files:'
 expect_err '^ERROR node3 .*200 open files'
 
-# a host that hangs in a call
-# shellcheck disable=SC2016 # for the other shell
-on3='own=$$; rank() { pgrep -x preflight -n -P "$(pgrep -x preflight -o -P $own)"; }
-	( for i in {1..100}; do rank >/dev/null 2>&1 && break; sleep 0.1; done; sleep 2; kill -STOP $(rank) ) &' three --only-calls --size 16M
-expect_rc 10 'a rank that is stopped:'
-found HUNG node3 'rank-stopped, rank 2 \(node3\)'
-
-# a host whose MPI traffic is lost, which no check of the network sees: halves name it, with good company
-for i in 1 2 3 4; do
-	echo "$net.$((i + 1)) slots=1"
-done >"$work/hosts"
-"$netns" at node3 nft 'add table inet own; add chain inet own in { type filter hook input priority 0; }; add rule inet own in tcp dport 47000-47100 drop;
-	add chain inet own out { type filter hook output priority 0; }; add rule inet own out tcp dport 47000-47100 drop'
-export OMPI_MCA_plm_rsh_agent="$netns agent" OMPI_MCA_btl=tcp,self OMPI_MCA_oob_tcp_if_include=$net.0/24 OMPI_MCA_btl_tcp_if_include=$net.0/24 \
-	OMPI_MCA_orte_tmpdir_base=$work/tmp OMPI_MCA_btl_tcp_port_min_v4=47000 OMPI_MCA_btl_tcp_port_range_v4=100
-limit=240
-run "$netns" at node0 ci/halves --backend mpi --hostfile "$work/hosts" --hostfile-out "$work/good" --junit "$work/junit.xml"
-expect_out '^HUNG  all hosts: calls: .*no rank is named'
-expect_rc 11 'MPI traffic of one host is lost:'
-expect_out '^ERROR node3: company: calls hang where it takes part, and end well without it \(2 rounds of halves\)'
-# on a machine that is busy with other work a good half may take longer than its deadline, too
-cmp -s "$work/good" <(printf '%s\n' $net.2 $net.3 $net.5) || late "the good hosts' calls"
-holds 'JUnit' grep -q '<testcase classname="all hosts" name="calls"><failure type="hung"' "$work/junit.xml"
-holds 'JUnit of the halves' grep -q '<testcase classname="node3" name="company"><failure type="drain"' "$work/junit.xml"
 within 20 no_process || for pid in $(pids_of_run); do
 	echo "left: $pid $(tr '\0' ' ' <"/proc/$pid/cmdline") $(grep -E '^(State|PPid)' "/proc/$pid/status" | tr '\n' ' ')"
 done

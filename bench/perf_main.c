@@ -421,6 +421,7 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 	struct injector injector;
 	int rc;
 
+	output_keep();
 	launch_detect(&launch);
 	launch_begin(&launch);
 	if (options_parse(&options, &target, argc, argv, &err) < 0)

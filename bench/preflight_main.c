@@ -24,7 +24,7 @@
 #define CALLS_SECONDS 120.0 /* all calls, with the set-up of MPI and NCCL */
 
 struct preflight_arguments {
-	const char *backend, *metrics, *size, *save;
+	const char *backend, *hosts, *metrics, *size, *save;
 	bool json, drain_list, no_calls, only_calls;
 	int local; /* ranks of a bare start, 0: not given */
 	double patience, min_mbit;
@@ -44,6 +44,7 @@ static const char *const words[HEALTH_WEIGHTS] = {
 static const struct argument rows[] = {
 	{ "backend", 0, "NAME", OF(TEXT, backend) },
 	{ "drain-list", 'd', NULL, OF(FLAG, drain_list) },
+	{ "hosts", 0, "HOST,...", OF(TEXT, hosts) },
 	{ "json", 'j', NULL, OF(FLAG, json) },
 	{ "local", 'g', "N", OF(WHOLE, local), .min = 1, .most = LOCAL_MOST },
 	{ "metrics", 'm', "FILE.prom", OF(TEXT, metrics) },
@@ -64,6 +65,8 @@ static void check(struct argp_state *state, void *into)
 		argument_refuse(state, "--json or --drain-list");
 	if (a->no_calls && a->only_calls)
 		argument_refuse(state, "--no-calls or --only-calls");
+	if (a->hosts && a->only_calls)
+		argument_refuse(state, "--hosts or --only-calls");
 	if (a->size && (parse_size(a->size, &bytes) < 0 || bytes < 4096))
 		argument_refuse(state, "--size %s: a size from 4K on", a->size);
 }
@@ -356,7 +359,10 @@ static bool look_at_network(struct flight *f)
 				      (int64_t)f->arguments->min_mbit);
 	f->n = preflight_blame(f->health, f->hosts, f->n, pairs, npairs);
 	for (int i = 0; i < npairs; i++) {
-		if (pairs[i].n && reading_value(&pairs[i], pairs[i].list[0].part, "ports_open") < 1)
+		const char *part = pairs[i].n ? pairs[i].list[0].part : NULL;
+
+		if (part && (reading_value(&pairs[i], part, "ports_open") < 1 ||
+			     reading_value(&pairs[i], part, "full_lost") > 0))
 			go = false;
 		reading_release(&pairs[i]);
 	}
@@ -398,15 +404,15 @@ static int lead(struct flight *f, struct local *local)
 	return report(f);
 }
 
-/* This host alone: rank 0's is not reached. */
-static void report_apart(struct flight *f)
+/* This host alone: rank 0's is not reached. Returns the code of that line. */
+static int report_apart(struct flight *f)
 {
 	struct reading *host = host_named(f, f->mine.host);
 
 	reading_state(host, "meeting", "apart", 1);
 	reading_say(host, "meeting", "tried", f->meeting.tried);
 	f->meeting.nhosts = 1;
-	report(f);
+	return report(f);
 }
 
 /* Another host's part. Returns the leader's exit code. */
@@ -458,7 +464,7 @@ static int be_host(struct flight *f)
 		/* the parent of a bare start ends with it, and not with what the calls' supervisors noted */
 		run_folder_note_end(launch->key, code ? code : RUN_OVER, "");
 	} else if (rc < 0)
-		report_apart(f);
+		code = report_apart(f);
 	else
 		code = follow(f, &local);
 	if (launch->rank == 0)
@@ -504,6 +510,12 @@ int main(int argc, char **argv)
 	int code, local_rank;
 
 	arguments_read(&table, argc, argv, &a);
+	if (a.hosts && preflight_place(a.hosts) < 0) {
+		error_usage(&err, "--hosts %.300s: none of these is this host", a.hosts);
+		error_print(&err, "preflight");
+		return OUTCOME_USAGE;
+	}
+	a.no_calls = a.no_calls || a.hosts;
 	launch_detect(&f.meeting.launch);
 	launch_begin(&f.meeting.launch);
 	local_rank = environment_number(environ,

@@ -37,13 +37,20 @@ def cells_of(text):
         raise ValueError(f"no table of rows: {error}") from error
 
 
+def at_once(path, flags):
+    """Opens a file for writing; a FIFO that no process reads is an error, and no wait."""
+    fd = os.open(path, flags | os.O_NONBLOCK, 0o666)
+    os.set_blocking(fd, True)
+    return fd
+
+
 def save(path, data, sync=False):
     """Writes a file, text or bytes: whole, or what was there stays. `sync`: it is on the disk then. Raises OSError,
     which names the file."""
     path = Path(path)
     to = path.with_name(path.name + ".partial") if path.is_file() or not path.exists() else path  # /dev/stdout
     try:
-        with open(to, "wb") as file:
+        with open(to, "wb", opener=at_once) as file:
             file.write(data if isinstance(data, bytes) else data.encode(errors="replace"))
             if sync:
                 file.flush()

@@ -154,11 +154,14 @@ int preflight_blame(const struct health *health, struct reading *hosts, int n,
 			continue;
 		owner = in_bad[to] > in_bad[from] ? to : from;
 		if (bad[i] && in_bad[to] == in_bad[from]) {
-			if (tied < 0) {
-				char both[64];
+			char both[64];
 
-				snprintf(both, sizeof(both), "%.28s or %.28s", hosts[from].host,
-					 hosts[to].host);
+			snprintf(both, sizeof(both), "%.28s or %.28s",
+				 hosts[from < to ? from : to].host,
+				 hosts[from < to ? to : from].host);
+			if (tied >= 0 && strcmp(hosts[tied].host, both) != 0)
+				strcpy(hosts[tied].host, "several hosts");
+			if (tied < 0) {
 				tied = n++;
 				hosts[tied] = (struct reading){ .seconds = 0 };
 				strcpy(hosts[tied].host, both);

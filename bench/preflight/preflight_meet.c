@@ -1,7 +1,9 @@
 /* preflight_meet.c: hellos, rounds and the end of a pre-flight, over the monitors' kind of link. */
 #include "preflight/preflight_meet.h"
 
+#include <ifaddrs.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -16,7 +18,8 @@
 #define PORTS	      12000
 #define CLOCK_SECONDS 1.0
 #define VERBS	      (1 << 20) /* added to the number of a host: with perftest */
-#define WAIT_SECONDS  600.0	/* for the next word of the leader: calls take their time */
+#define SMALL	      500 /* bytes of a segment: hosts meet where larger packets are lost, and say so */
+#define WAIT_SECONDS  600.0 /* for the next word of the leader: calls take their time */
 
 enum { HELLO = 1, CLOCK, TIME, TABLE, ROUND, RESULT, GO, BYE };
 
@@ -131,6 +134,65 @@ int preflight_count_hosts(const struct launch *launch)
 		       : 1;
 }
 
+static bool is_own(const struct ifaddrs *own, const char *host)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	char mine[64], theirs[64];
+	struct addrinfo *list;
+	bool found = false;
+
+	if (getaddrinfo(host, NULL, &hints, &list) != 0)
+		return false;
+	for (; own && !found; own = own->ifa_next) {
+		int family = own->ifa_addr ? own->ifa_addr->sa_family : 0;
+		socklen_t len = family == AF_INET ? sizeof(struct sockaddr_in)
+						  : sizeof(struct sockaddr_in6);
+
+		if ((family != AF_INET && family != AF_INET6) ||
+		    getnameinfo(own->ifa_addr, len, mine, sizeof(mine), NULL, 0, NI_NUMERICHOST))
+			continue;
+		for (struct addrinfo *i = list; i && !found; i = i->ai_next)
+			found = getnameinfo(i->ai_addr, i->ai_addrlen, theirs, sizeof(theirs), NULL,
+					    0, NI_NUMERICHOST) == 0 &&
+				strcmp(mine, theirs) == 0;
+	}
+	freeaddrinfo(list);
+	return found;
+}
+
+static void set_number(const char *name, int number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", number);
+	setenv(name, text, 1);
+}
+
+int preflight_place(const char *hosts)
+{
+	char *copy = must(strdup(hosts)), *rest = copy, *word;
+	struct ifaddrs *own = NULL;
+	int n = 0, place = -1;
+
+	if (getifaddrs(&own) < 0)
+		own = NULL;
+	for (; (word = strsep(&rest, ",")); n++)
+		if (place < 0 && is_own(own, word))
+			place = n;
+	if (own)
+		freeifaddrs(own);
+	free(copy);
+	set_number("SLURM_JOB_ID", (int)(rank_groups_value(hosts) % 1000000000));
+	set_number("SLURM_STEP_ID", 0);
+	set_number("SLURM_STEP_NUM_NODES", n);
+	set_number("SLURM_STEP_NUM_TASKS", n);
+	set_number("SLURM_PROCID", place);
+	set_number("SLURM_NODEID", place);
+	unsetenv("SLURM_STEP_TASKS_PER_NODE");
+	setenv("SLURM_STEP_NODELIST", hosts, 1);
+	return place < 0 ? -ENOENT : 0;
+}
+
 /* Tasks, by Slurm's "2(x3),1", of node `node`; 0: not known. */
 static int slurm_tasks(const char *text, int node)
 {
@@ -163,6 +225,11 @@ int preflight_count_local(const struct launch *launch, int nhosts)
 static int meeting_port(const struct launch *launch)
 {
 	return FIRST_PORT + (int)(rank_groups_value(launch->key) % PORTS);
+}
+
+static void send_small(int fd)
+{
+	setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){ SMALL }, sizeof(int));
 }
 
 /* ---- messages ---- */
@@ -373,6 +440,8 @@ static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, 
 {
 	int port = meeting_port(&m->launch), fd = m->expected > 1 ? uplink_listen(&port) : -1;
 
+	if (fd >= 0)
+		send_small(fd);
 	m->guests = must(calloc(1, sizeof(*m->guests)));
 	m->guests[0].link.fd = m->guests[0].link.passed_fd = -1;
 	m->guests[0].peer = *mine;
@@ -417,6 +486,8 @@ static int try_host(const char *host, int port)
 		struct pollfd p = { .fd = fd, .events = POLLOUT };
 
 		rc = fd < 0 ? -errno : 0;
+		if (rc == 0)
+			send_small(fd);
 		if (rc == 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0)
 			rc = errno != EINPROGRESS		     ? -errno
 			     : poll(&p, 1, CLOCK_SECONDS * 1e3) == 1 ? uplink_connected(fd)
@@ -654,7 +725,7 @@ int preflight_await(struct preflight_meeting *m)
 
 void preflight_part(struct preflight_meeting *m)
 {
-	for (int i = 0; i < m->nhosts; i++) {
+	for (int i = 0; m->guests && i < m->nhosts; i++) {
 		if (m->guests[i].link.fd >= 0)
 			link_release(&m->guests[i].link);
 		reading_release(&m->guests[i].reading);

@@ -33,6 +33,10 @@ void preflight_hosts(char *const *environment, char *list, size_t len);
  * mpirun's own host, whether that has ranks or not; mpirun's own children lack it. */
 const char *preflight_members(char *const *environment);
 
+/* Makes this process one of a launch on the hosts of a list "a,10.0.0.2", as srun would start it without PMIx: each host
+ * starts the same command by any means. 0, or -ENOENT: none of them has an address of this host. */
+int preflight_place(const char *hosts);
+
 /* Number of hosts of the launch, and of ranks on this host; 1 where that is not known. */
 int preflight_count_hosts(const struct launch *launch);
 int preflight_count_local(const struct launch *launch, int nhosts);

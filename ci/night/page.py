@@ -26,6 +26,7 @@ SLOWER_DRAWN = 9  # of the points that became slower, evenly chosen
 HEALTH_MOST = 3000
 SEVERITIES = ("failed", "regression", "low", "warning", "info")
 VERDICTS = ("slower", "faster", "cannot-tell", "gone", "new", "same")
+WIDE_PERCENT = 100  # of a point's times: a finding
 LOW_PERCENT = 80  # of the prediction: a point below that is pointed at
 LARGE = 1 << 20   # bytes, from which bandwidth and not latency is what a point shows
 
@@ -150,6 +151,12 @@ def findings_of(data, points):
     if wrong:
         found.append({"severity": "failed", "kind": "wrong-data", "text": f"{len(wrong)} of {len(points)} points have "
                       f"wrong data, first {wrong[0]['collective']} {size_text(wrong[0]['size_bytes'])}"})
+    wide = [p for p in points if p["spread"] > WIDE_PERCENT]
+    if wide:
+        most = max(wide, key=lambda p: p["spread"])
+        found.append({"severity": "warning", "kind": "spread", "text": f"{len(wide)} of {len(points)} points spread by more than "
+                      f"{WIDE_PERCENT} %, the most {most['collective']} {size_text(most['size_bytes'])}: {most['spread']:.0f} %. "
+                      "Their times say little", "what_to_do": "look for other programs there (health), and for ranks that come late"})
     large = [p for p in points if rows.number(p["size_bytes"]) >= LARGE and p["of_predicted_percent"] > 0]
     low = [p for p in large if p["of_predicted_percent"] < LOW_PERCENT]
     if low:

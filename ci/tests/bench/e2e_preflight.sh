@@ -98,6 +98,26 @@ assert "refused" in texts("node3", "drain") and "200 open files" in texts("node2
 assert [name for name, h in hosts.items() if h["drain"]] == ["node2", "node3"], hosts' "$work/saved"
 opened node3
 
+# NICs at 9000 and a hop at 1500 that says nothing: hosts meet without mpirun, which would hang, and name it. Beside it a
+# host whose leader does not come: its own line is HUNG, and its exit code.
+mtu() { for i in 1 2 3; do "$netns" at node$i ip link set eth0 mtu "$1"; done; }
+mtu 9000
+HANGAR_E2E=$token "$netns" at node2 "$BUILD/preflight" --hosts node1,node2 >"$work/lonely" 2>&1 &
+apart=$!
+for i in 2 3; do
+	HANGAR_E2E=$token "$netns" at node$i "$BUILD/preflight" --hosts node1,node2,node3 >"$work/at$i" 2>&1 &
+done
+run "$netns" at node1 "$BUILD/preflight" --hosts node1,node2,node3
+expect_rc 11 'a broken path MTU:'
+expect_out '^ERROR several hosts: node1>node3: packets of 9000 bytes do not reach node3, small ones do'
+expect_out '^3 hosts in '
+wait $apart
+holds 'a host apart: no exit 10' [ $? = 10 ]
+holds "a host apart: $(cat "$work/lonely")" grep -q "^HUNG  node2: meeting: rank 0's host is not reached" "$work/lonely"
+mtu 1500
+run "$netns" at node1 "$BUILD/preflight" --hosts node2,node3
+expect_rc 2 'a host that is not in --hosts:'
+
 # RDMA ports that are made up: node3's are slow, and its name is its loopback's
 made_up() {
 	# shellcheck disable=SC2016 # for the other shell

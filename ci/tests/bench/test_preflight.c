@@ -150,10 +150,15 @@ UNIT_TEST(test_blame, "the host in most bad pairs; both of a single pair")
 		int n;
 		const char *bad, *owner;
 	} table[] = {
-		{ 3, "", "" },		{ 3, "ac bc", "c" },
-		{ 3, "ca cb", "c" },	{ 4, "ad bd cd da db dc", "d" },
-		{ 3, "ab", "a or b" },	{ 2, "ab ba", "a or b" },
+		{ 3, "", "" },
+		{ 3, "ac bc", "c" },
+		{ 3, "ca cb", "c" },
+		{ 4, "ad bd cd da db dc", "d" },
+		{ 3, "ab", "a or b" },
+		{ 2, "ab ba", "a or b" },
 		{ 4, "ab ad ac", "a" },
+		{ 4, "ab cd", "several hosts" },
+		{ 3, "ab ba ac ca bc cb", "several hosts" },
 	};
 
 	UNIT_ROWS(row, table) {

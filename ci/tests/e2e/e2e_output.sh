@@ -193,4 +193,8 @@ for try in 1 2 3; do
 	python 'killed, JSON' "$jsonl_good" k$try.jsonl $((-10 * try + 2))
 	holds 'killed, -J: half a document' [ ! -s k$try.json ]
 done
+# A reader of messages that leaves takes no results away
+run bash -c 'exec 2> >(exec sleep 0); sleep 0.2; "$@"' - "$perf" "${few[@]}" -b 1K -e 1K
+expect_rc 0 'a gone reader of standard error:'
+expect_out '^# Avg bus bandwidth'
 finish

@@ -288,6 +288,10 @@ forwards() {
 	DOUBLE_NO_REGISTER=1 timeout 20 "$BUILD/hangar_run" "$subject" 2 5 >"$work/forward" 2>&1
 	check "without device writes it runs" [ $? -eq 0 ]
 	check "missing device writes are said" [ "$(said)" = 2 ]
+	echo 'print(1)' >"$work/plain.py"
+	script() { (cd "$work" && "$BUILD/hangar_run" --quiet "$1" 2>&1; echo $?); }
+	check "a script without its interpreter" [ "$(script plain.py)" = $'hangar_run: plain.py: not found in PATH; python3 plain.py?\n127' ]
+	check "nor executable" [ "$(script ./plain.py)" = $'hangar_run: ./plain.py: Permission denied; python3 ./plain.py?\n127' ]
 	check "usage" [ "$("$BUILD/hangar_run" --on-hang=never true 2>/dev/null; echo $?)" = 2 ]
 }
 flight forwards

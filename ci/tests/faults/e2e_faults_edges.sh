@@ -15,6 +15,7 @@ for spec in late-rank:1,delay=0.2 none; do
 	expect_rc 0 "$spec:"
 	expect_no_out '^# verdict'
 	expect_no_out 'out-of-place' # no heading of a table without rows
+	expect_no_out 'minBytes'     # nor sizes of a sweep
 	holds "$spec: not 20 steps" [ "$(column "$work/$spec.csv" step | paste -sd ' ')" = "$(seq -s ' ' 6 25)" ]
 done
 # the late rank, and that another waited for it

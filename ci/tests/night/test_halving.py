@@ -75,6 +75,21 @@ exec sleep 60
                 self.assertEqual(halves.search(args, ["a", "b"]), (code, []))
                 self.assertLess(time.monotonic() - begun, 30)
 
+    def test_mpirun_hangs(self):
+        """Hosts are started one by one by the agent, and their lines are the answer."""
+        found = '[{"host": "several hosts", "drain": false, "reading": {"parts": {}}, "findings": [{"group": "path-mtu", "weight": "drain", "part": "a>b", "text": "lost", "fix": "mend"}]}]'
+        args = argparse.Namespace(local=1, slots={}, gpus=False, backend="mpi", size=None, junit=None, hostfile="h", hostfile_out=None)
+        with tempfile.TemporaryDirectory() as place, mock.patch.object(halves, "MEET_SECONDS", 0.5), \
+                mock.patch.dict(os.environ, PATH=f"{place}:{os.environ['PATH']}", OMPI_MCA_plm_rsh_agent=f"{place}/agent"):
+            for name, text in (("mpirun", "exec sleep 60"), ("agent", f"case $2 in *--hosts\ a,b*--save*) set -- $2; while [ $1 != --save ]; do shift; done; echo '{found}' >$2;; esac")):
+                Path(place, name).write_text(f"#!/bin/sh\n{text}\n")
+                Path(place, name).chmod(0o755)
+            args.hostfile_out = f"{place}/good"
+            with mock.patch("builtins.print") as said:
+                self.assertEqual(halves.search(args, ["a", "b"]), (11, []))
+            self.assertEqual(said.call_args_list[0].args[0], "ERROR several hosts: a>b: lost. Do: mend")
+            self.assertEqual(Path(place, "good").read_text(), "")
+
     def test_told_to_end(self):
         """Told to end in its first launch, halves ends that, and leaves no folder."""
         with tempfile.TemporaryDirectory() as place:

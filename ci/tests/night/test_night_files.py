@@ -67,6 +67,15 @@ class FilesTest(NightCase):
         done = started(TOP / "ci/perf_compare", folder, folder)
         self.assertEqual((done.returncode, done.stderr), (17, ""))
 
+    def test_fifo_for_a_page(self):
+        """Nothing reads it: an error, and no wait."""
+        folder = self.launch("run")
+        os.mkfifo(folder / "page.html")
+        for words in (["page", folder], ["perf_compare", "--csv", folder / "page.html", folder, folder]):
+            done = started(TOP / "ci" / words[0], *words[1:])
+            self.assertIn(f"{folder}/page.html: No such device or address", done.stderr)
+            self.assertIn(done.returncode, (1, 2))
+
     def test_headers(self):
         """A first line of rows.jsonl that is JSON, but nothing a run wrote."""
         folder = self.launch("run", header=None)

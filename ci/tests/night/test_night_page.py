@@ -104,6 +104,14 @@ class PageTest(NightCase):
             self.assertNotIn(f">{lifted.split()[0]}</th>", said)
         self.assertIn(">size</th>", said)
 
+    def test_spread(self):
+        """Nothing is green above times that are twice as far apart as they are long."""
+        for i, us in enumerate((10, 11, 10, 75)):
+            self.launch(f"runs/{i}", [{"time_us": us}])
+        text = page.render(page_data.gather(self.place / "runs"))
+        self.assertIn("1 of 1 points spread by more than 100 %, the most all_reduce 1 MiB: 619 %", text)
+        self.assertNotIn("nothing found", text)
+
     def test_verdict_of_out(self):
         """--out DIR of a run that hung: verdict and post-mortem are beside its rows."""
         folder = self.launch("hung", header=None)

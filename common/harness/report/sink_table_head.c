@@ -21,6 +21,10 @@ static void put_count(FILE *out, const char *label, int n, int automatic)
 
 static void put_settings(FILE *out, const struct options *options)
 {
+	if (options->nfaults > 0) { /* its schedule has a line with its own sizes */
+		fprintf(out, "# nThread 1 nGpus 1 validation: 1 unalign: %d\n", options->unalign);
+		return;
+	}
 	fprintf(out, "# nThread 1 nGpus 1 minBytes %zu maxBytes %zu", options->min_bytes,
 		options->max_bytes);
 	if (options->nsizes > 0)

@@ -74,8 +74,35 @@ static void guard(void)
 	_exit(OUTCOME_INTERNAL);
 }
 
+/* Messages without a reader are given up, and results go on; results without a reader end the process, as ever. */
+static void lose_messages(int number)
+{
+	struct pollfd messages = { .fd = STDERR_FILENO }, results = { .fd = STDOUT_FILENO };
+	int saved = errno, fd;
+
+	if (poll(&messages, 1, 0) == 1 && messages.revents & POLLERR) {
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		dup2(fd, STDERR_FILENO);
+		close(fd);
+	}
+	if (poll(&results, 1, 0) == 1 && results.revents & POLLERR) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	errno = saved;
+}
+
+void output_keep(void)
+{
+	struct sigaction lose = { .sa_handler = lose_messages, .sa_flags = SA_RESTART }, before;
+
+	if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+		sigaction(SIGPIPE, &lose, NULL);
+}
+
 void output_guard(const char *program)
 {
+	output_keep();
 	guarded = program;
 	atexit(guard);
 }

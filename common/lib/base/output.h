@@ -15,8 +15,11 @@ int output_stdout(struct error *err);
  * renamed. A device or pipe takes the data as they come. Returns 0 or a negative errno. */
 int output_whole(const char *path, const void *data, size_t bytes);
 
+/* From here on a reader of standard error that leaves ends no process; one of standard output does, as ever. */
+void output_keep(void);
+
 /* Makes the end of this process, by exit() or from main(), call output_stdout(). A failure is
- * printed on standard error with the name of `program` and makes the exit code 1. */
+ * printed on standard error with the name of `program` and makes the exit code 1. With output_keep(). */
 void output_guard(const char *program);
 
 /* Checks, without writing, that standard output can take a line. For output by another process that

@@ -234,6 +234,21 @@ static void look_before(const struct launch *launch)
 	exit(WEXITSTATUS(status));
 }
 
+/* A script's name is not enough for execvp. */
+static void say_not_started(const char *name, int error)
+{
+	size_t n = strlen(name);
+	const char *why =
+		strchr(name, '/') || error != ENOENT ? strerror(error) : "not found in PATH";
+
+	if (n > 3 && strcmp(name + n - 3, ".py") == 0)
+		fprintf(stderr, "hangar_run: %s: %s; python3 %s?\n", name, why, name);
+	else if (!strchr(name, '/') && access(name, X_OK) == 0)
+		fprintf(stderr, "hangar_run: %s: %s; ./%s?\n", name, why, name);
+	else
+		fprintf(stderr, "hangar_run: %s: %s\n", name, why);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = {
@@ -266,6 +281,6 @@ int main(int argc, char **argv)
 		}
 	}
 	execvp(argv[0], argv);
-	fprintf(stderr, "hangar_run: %s: %s\n", argv[0], strerror(errno));
+	say_not_started(argv[0], errno);
 	return 127;
 }

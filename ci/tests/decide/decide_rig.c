@@ -383,6 +383,7 @@ static void hear_of(struct decide_host *seen, const struct host *h, int now)
 	if (!cut || h->passes == 2)
 		seen->arrived_ns = clock_at(now);
 	seen->there = cut && h->passes == 7 ? PATH_LOST : PATH_UNKNOWN;
+	seen->small_passes = cut && h->passes == 10;
 	seen->here = cut && h->passes == 9 ? PATH_OPEN : PATH_UNKNOWN;
 }
 

@@ -39,7 +39,7 @@ enum act {
 	/* a host, in `rank` */
 	IS_CUT, /* nothing passes between it and the root until `a`; b 1: kernels answer; b 2: repetitions
 		   * of what is sent here arrive; 7: datagrams say that nothing comes there; 8: kernels
-		   * answer, and datagrams come here; 9: enough of them */
+		   * answer, and datagrams come here; 9: enough of them; 10: and as many there */
 	LAUNCHER, /* its launcher: enum proc_hold `a` */
 	VANISHES, /* its leader: the connection has ended; `a` 1: there is another one; `b` 1: a signal told it to end */
 	ENDS,	  /* the launcher tells its leader to end */

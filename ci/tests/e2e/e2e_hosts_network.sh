@@ -37,7 +37,9 @@ broken() {
 broken 3@8 'cut node2' hang 'host-silent|partition'
 broken 0@init 'stall node2' hang 'host-silent|partition'
 broken 2@8 'stall node2 out node1' hang 'host-silent|partition' # one way
-broken 3@8 'large-only node2' hang '[a-z-]+'
+broken 3@8 'large-only node2' hang partition
+expect_out '^# verdict: .* confidence=majority .* pair=node1>node2 side=fabric evidence='
+holds 'large packets: two verdicts' [ "$(grep -c '^# verdict' "$work/out")" = 1 ]
 broken 1@8 'reset node2' 'hang|error|died' '[a-z-]+'
 broken 0@8 'gone node2' hang 'host-silent|partition'
 

@@ -657,6 +657,20 @@ UNIT_TEST(test_supervisors_gone, "ranks that went with their supervisors")
 	UNIT_ALL(found.class == CLASS_EXITED, !strcmp(found.ranks, "1"));
 }
 
+/* Small packets pass between two hosts, and large ones do not: neither is named. */
+UNIT_TEST(test_large_packets, "large packets that are lost")
+{
+	calls_set_up(4);
+	come_to(SKIPS);
+	for (int i = 2; i < 4; i++) {
+		evidence.ranks[i].view.lost = LOST_LARGE;
+		snprintf(evidence.ranks[i].view.host, sizeof(evidence.ranks[i].view.host), "there");
+	}
+	finish();
+	UNIT_ALL(found.class == CLASS_PARTITION, found.confidence == CONFIDENCE_MAJORITY,
+		 !strcmp(found.hosts, ""), !strcmp(found.ranks, "-"));
+}
+
 UNIT_TEST(test_classes, "classes and their names")
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++) {

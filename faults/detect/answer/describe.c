@@ -438,6 +438,9 @@ static void add_hosts(const struct scene *s)
 			 v->doing[0] ? v->doing
 			 : lost	     ? lost_words(lost->lost)
 				     : "lost");
+	else if (v->class == CLASS_PARTITION && to && lost && lost->lost == LOST_LARGE)
+		add_line(s->answer, "culprit: the way between %.*s and %s: %s", (int)(to - v->pair),
+			 v->pair, to + 1, lost_words(LOST_LARGE));
 	else if (v->class == CLASS_PARTITION && to)
 		add_line(s->answer,
 			 "culprit: the way from %.*s to %s: what is sent does not arrive",

@@ -4,10 +4,15 @@
 #include "answer/answer.h"
 #include "process/watch.h"
 
-/* Returns true if one call may be all that is missing from `seq` on: sends and receives differ by right. */
+/* Returns true if one call may be all that is missing from `seq` on: sends and receives differ by right, and what stands
+ * behind `seq` may be the others' alone. */
 static bool is_one_step(const struct rule_ctx *ctx, uint64_t seq)
 {
-	return seq == ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
+	uint64_t next = seq + 1;
+
+	while (next <= ctx->comm->top && call_in_pairs(progress_reference(ctx->comm, next)))
+		next++;
+	return next > ctx->comm->top || call_in_pairs(progress_reference(ctx->comm, seq));
 }
 
 /* Returns true if the rank has gone on behind that call, or (any program) gave its communicator up or begins to end. */

@@ -9,13 +9,15 @@
 enum process_state { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_EXITED, PROCESS_KILLED };
 
 /* The watcher of a rank, or the way to its host, is lost: no other host sees the rank. A row has the
- * number that saved evidence has, the class of a verdict, and the words. 2 and 4 stood for a host's own
- * interface and for large packets; they are read as LOST_SILENT. */
+ * number that saved evidence has, the class of a verdict, and the words. 2 stood for a host's own
+ * interface; it is read as LOST_SILENT. */
 /* clang-format off */
 #define LOSTS(row) \
 	row(LOST_SILENT, 1, CLASS_HOST_SILENT, \
 	    "nothing was heard of it, and nothing says whether it or the way to it failed") \
 	row(LOST_ONE_WAY, 3, CLASS_PARTITION, "what it sends arrives, what is sent to it does not") \
+	row(LOST_LARGE, 4, CLASS_PARTITION, \
+	    "large packets are lost, and small datagrams pass") \
 	row(LOST_STALLED, 5, CLASS_WATCHER_HELD, "its kernel answers, its monitor does not run") \
 	row(LOST_PARTED, 6, CLASS_PARTITION, /* both sides' evidence was joined */ \
 	    "it lived, and another host did not hear of it") \

@@ -209,7 +209,7 @@ bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 		if (!ctx->run->ranks[i].present || !v->lost)
 			continue;
 		worst = v->lost > worst ? v->lost : worst;
-		if (lists(f->answer.hosts, v->host))
+		if (v->lost == LOST_LARGE || lists(f->answer.hosts, v->host))
 			continue;
 		snprintf(f->answer.hosts + at, sizeof(f->answer.hosts) - at, "%s%s", at ? "," : "",
 			 v->host);
@@ -223,6 +223,8 @@ bool rule_lost_hosts(const struct rule_ctx *ctx, struct finding *f)
 	if (worst == LOST_NOT)
 		return false;
 	f->answer.class = class_of_lost(worst);
-	f->answer.confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
+	f->answer.confidence = worst == LOST_SILENT  ? CONFIDENCE_INCONCLUSIVE
+			       : worst == LOST_LARGE ? CONFIDENCE_MAJORITY
+						     : CONFIDENCE_PROVED;
 	return true;
 }

@@ -90,6 +90,7 @@ struct decide_host {
 	uint64_t arrived_ns;	   /* when its kernel, silent, last sent anything; 0: never */
 	bool answers;		   /* its kernel acknowledges what is sent to it */
 	bool sends_datagrams;	   /* it is silent, but its leader sends datagrams */
+	bool small_passes;	   /* since it is silent enough datagrams have passed, both ways */
 	enum path_way there, here; /* what passes, while something seems wrong */
 };
 

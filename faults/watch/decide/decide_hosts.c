@@ -28,6 +28,8 @@ static uint64_t silence_of(const struct decide_state *s, const struct decide_hos
  * the way there is not. */
 static enum view_lost why_silent(const struct decide_host *host)
 {
+	if (host->small_passes)
+		return LOST_LARGE;
 	if (host->answers)
 		return host->sends_datagrams ? LOST_SILENT : LOST_STALLED;
 	if (host->there == PATH_LOST)
@@ -57,8 +59,13 @@ static enum view_lost look_at(const struct decide_state *s, const struct decide_
 		return silence > decide_times.progress_ns ? why_silent(host) : LOST_STALLED;
 	if (host->sends_datagrams && host->here == PATH_OPEN)
 		return LOST_NOT; /* its datagrams are heartbeats, too, where TCP waits to repeat its own */
-	return quiet && silence >= limit_ns(s->config.partition_seconds) ? why_silent(host)
-									 : LOST_NOT;
+	if (!quiet || silence < limit_ns(s->config.partition_seconds))
+		return LOST_NOT;
+	/* both see that alike: the root is first to say it, and ends the job */
+	if (in->follows && host->small_passes &&
+	    silence - limit_ns(s->config.partition_seconds) < decide_times.root_saves_ns)
+		return LOST_NOT;
+	return why_silent(host);
 }
 
 static void note_news(const struct decide_state *s, const struct decide_host *host,
@@ -235,8 +242,9 @@ static double name_hosts(const struct decide_state *s, const struct decide_input
 
 		if (s->hosts[i].lost == LOST_NOT)
 			continue;
-		add_name(verdict, host->name);
-		if (s->hosts[i].lost == LOST_ONE_WAY)
+		if (s->hosts[i].lost != LOST_LARGE) /* it is neither end's */
+			add_name(verdict, host->name);
+		if (s->hosts[i].lost == LOST_ONE_WAY || s->hosts[i].lost == LOST_LARGE)
 			snprintf(verdict->pair, sizeof(verdict->pair), "%.60s>%.60s", in->name,
 				 host->name);
 		seconds = fmax(seconds, ns_seconds(in->now - host->heard_ns));
@@ -283,7 +291,9 @@ void hosts_verdict(const struct decide_state *s, const struct decide_input *in,
 	verdict->outcome = outcome_worse(verdict->outcome,
 					 worst >= LOST_MONITOR ? OUTCOME_DIED : OUTCOME_HANG);
 	verdict->class = class_of_lost(worst);
-	verdict->confidence = worst == LOST_SILENT ? CONFIDENCE_INCONCLUSIVE : CONFIDENCE_PROVED;
+	verdict->confidence = worst == LOST_SILENT  ? CONFIDENCE_INCONCLUSIVE
+			      : worst == LOST_LARGE ? CONFIDENCE_MAJORITY
+						    : CONFIDENCE_PROVED;
 	verdict->side = worst == LOST_SILENT		    ? SIDE_UNKNOWN
 			: verdict->class == CLASS_PARTITION ? SIDE_FABRIC
 							    : SIDE_HOST;

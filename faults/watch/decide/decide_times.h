@@ -53,7 +53,7 @@
 	/* A packet that comes so much later than the last message is a repetition: its kernel \
 	 * believes what it sent to be lost. */ \
 	time(uint64_t, one_way_ns, 1000 * MS) \
-	/* After something seemed wrong datagrams of two sizes are sent to and fro with each \
+	/* After something seemed wrong datagrams are sent to and fro with each \
 	 * heartbeat for so long: longer than extension_cap, at whose end they are judged. */ \
 	time(uint64_t, probe_ns, 12000 * MS) \
 	/* ---- a busy host ---- */ \

@@ -116,6 +116,7 @@ struct monitor_node {
 	struct decide_host host; /* as the decision sees it; owns its views */
 	enum view_lost lost;	 /* as it says of it */
 	struct path path;	 /* probed while something seems wrong, */
+	struct path heard;	 /* its counts when the host was last heard of */
 	uint64_t asked_until;	 /* ... or the other hears nothing */
 	uint64_t datagram_ns;	 /* when a datagram last came of it */
 };

@@ -246,6 +246,23 @@ static void look_at_line(struct decide_host *host, const struct link *link, uint
 	host->arrived_ns = acknowledges ? 0 : now - (uint64_t)info.tcpi_last_ack_recv * MS;
 }
 
+/* Notes, until the host is heard of again, that enough datagrams have passed both ways in its silence: its connection, and a
+ * new one as well, stands still for all that. */
+static void note_small(struct monitor_node *node, uint64_t silence)
+{
+	const struct path *now = &node->path, *then = &node->heard;
+	bool same = now->window == then->window && now->theirs == then->theirs;
+	uint32_t got = now->got - (same ? then->got : 0),
+		 told = now->told - (same ? then->told : 0);
+
+	if (silence < decide_times.progress_ns) {
+		node->heard = node->path;
+		node->host.small_passes = false;
+	} else if (got >= PATH_ENOUGH && told >= PATH_ENOUGH) {
+		node->host.small_passes = true;
+	}
+}
+
 /* Probes the way to a host while something seems wrong, or nothing comes from it. */
 static void probe(struct monitor *m, struct monitor_node *node, uint64_t now)
 {
@@ -259,6 +276,7 @@ static void probe(struct monitor *m, struct monitor_node *node, uint64_t now)
 	} else {
 		path_close(&node->path);
 	}
+	note_small(node, silence);
 	node->host.sends_datagrams = now - node->datagram_ns < decide_times.rejoin_ns;
 	node->host.there = path_there(&node->path);
 	node->host.here = path_here(&node->path);

@@ -207,6 +207,43 @@ UNIT_TEST(test_told, "a job that is told to end")
 				 row->named ? row->named : "-") == 0);
 }
 
+/* Rank 1 ended well at 2 s; rank 0 is in no call, and was told of a lost rank, or not. Returns after how many seconds a
+ * verdict comes that names `named`, 0: not within 30. */
+static double left_after(int32_t asked, const char *named)
+{
+	struct decide_config config = { .deadlines = true,
+					.patience = { .look = 1, .late = 10, .hang = 5 } };
+	struct decide_rank ranks[2] = { { .view = { .outcome = -1, .last.ticket = 1 } },
+					{ .view = { .rank = 1, .process = PROCESS_EXITED } } };
+	struct decide_input in = { .ranks = ranks, .nranks = 2, .job_ranks = 2, .job_hosts = 1 };
+	struct answer verdict = { .outcome = OUTCOME_HANG, .class = CLASS_EARLY };
+	struct decision d = { .action = DECIDE_NOTHING };
+	struct decide_state s;
+	bool late = false;
+
+	strcpy(verdict.ranks, named);
+	ranks[0].view.asked = asked;
+	decide_open(&s, &config, SECOND);
+	for (in.now = 2 * SECOND; in.now < 32 * SECOND && d.action != DECIDE_END;
+	     in.now += SECOND / 50) {
+		d = decide(&s, &in);
+		if (d.action == DECIDE_DIAGNOSE)
+			d = decide_answer(&s, &in, DIAGNOSIS_NAMED, &verdict);
+		late |= d.late;
+	}
+	decide_release(&s);
+	CU_ASSERT_FALSE(late);
+	return d.action == DECIDE_END ? (double)(in.now - 2 * SECOND) * 1e-9 : 0;
+}
+
+UNIT_TEST(test_left, "left behind by a rank that ended well")
+{
+	double after = left_after(7, "1");
+
+	UNIT_ALL(after > 1, after < 1.5, left_after(0, "1") == 0, left_after(1, "1") == 0,
+		 left_after(7, "-") == 0);
+}
+
 /* By kind; and no hang while something moves on another host. */
 UNIT_TEST(test_waits, "the longest wait of its kind")
 {

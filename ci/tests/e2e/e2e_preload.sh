@@ -17,6 +17,7 @@ hangs() {
 	out=$work/out.$n
 	[[ " $* " != *" static "* ]] || subject+=-static
 	[[ ${1-} == --fault=* ]] && fault=("$1") && shift
+	[[ " $* " != *" alone "* ]] || export DOUBLE_REMOTE_ERROR=calls
 	[[ $verdict == ^* || $verdict == '!' || -z $verdict ]] || verdict="^# verdict: .*$verdict"
 	HANGAR_E2E=$token timeout "$seconds" "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/dir.$n" "${fault[@]}" "$subject" 4 40 halves "$@" >"$out" 2>&1
 	rc=$?
@@ -56,6 +57,8 @@ rows=(
 	"40|137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7 dlsym"
 	"40|137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|count=2@9"
 	"40|137|ranks=3 comm=0 seq=25|exit0=3@9"
+	"40|137|class=[a-z-]*early-exit ranks=1 comm=0 seq=25|alone exit0=1@9 away=0@9 away=2@9 away=3@9"
+	"40|137|class=[a-z-]*early-exit ranks=1 comm=0 seq=25|alone aborts exit0=1@9 away=0@9 away=2@9 away=3@9"
 	"40|3|class=rank-exited ranks=3|exit3=3@9"
 	"40|137|class=rank-killed ranks=1|kill=1@9"
 	"40|143|class=rank-[ck][a-z]*ed ranks=1|term=1@9" # killed: its parent had asked before anybody saw the signal

@@ -63,6 +63,10 @@ expect_err '^# ranks 0,1 +Send +100 '
 meter --wait --quiet -- 2 100
 check "quiet: $(head -c 200 "$work/err")" [ ! -s "$work/err" ]
 
+# one long wait of a run of few seconds counts as itself, sampled or not
+meter --wait --fault=late:1@200,value=2 -- 2 400 sync
+expect_err '^# rank 0 waited most \([5-9][0-9]\.[0-9] %\), rank 1 least'
+
 # --wait ends as its command does
 meter --wait -- 2 20 fails
 expect_rc 5

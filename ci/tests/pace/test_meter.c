@@ -52,6 +52,44 @@ static void fill(struct meter *meter, const struct plan *p)
 	meter_settle(meter);
 }
 
+/* One of 400 calls of 2 ms takes 2 s, in which rank 0 waits for rank 1; 1 of 8 is sampled, and that among them (`seen`), or not. */
+static double waited_of(int member, bool seen, bool here)
+{
+	const struct plan p = { .n = 2, .kind = CALL_ALL_REDUCE };
+	struct meter meter = { 0 };
+	struct pace_sample s;
+	struct meter_row *rows, its;
+	size_t n;
+
+	for (int c = 1; c <= 400; c += 8)
+		for (int r = 0; r < 2; r++) {
+			bool is = seen && c == 201;
+
+			s = sample_of(&p, r, c);
+			s.through_ns = (uint64_t)c * 5 * MS + (c > 200 ? 2000 * MS : 0);
+			s.arrived_ns = s.through_ns - (is && r == 0 ? 2000 : 2) * MS;
+			meter_add(&meter, &s, here);
+		}
+	s.member = s.rank = 0;
+	s.through_ns = 3000 * MS;
+	s.arrived_ns = s.through_ns - 1990 * MS;
+	for (int part = 0; part < 2 && here; part++)
+		meter_long(&meter, &s, 995e6, 995e6);
+	rows = meter_rows(&meter, 0, &n);
+	its = meter_member(&meter, rows, member);
+	free(rows);
+	meter_release(&meter);
+	return its.waited_percent;
+}
+
+UNIT_TEST(test_long, "a long call, sampled or not")
+{
+	for (int seen = 0; seen < 2; seen++)
+		UNIT_ALL(fabs(waited_of(0, seen, true) - 49.9) < 0.5,
+			 waited_of(1, seen, true) < 0.1);
+	CU_ASSERT(waited_of(0, true, false) > 90); /* of another host samples alone are known */
+}
+
 #define NEAR(got, wanted)                                                                          \
 	CU_ASSERT_TRUE(isnan(wanted) ? isnan(got)                                                  \
 				     : fabs((got) - (wanted)) <= 0.02 * fabs(wanted) + 1e-12)

@@ -114,6 +114,11 @@ static void read_calls(struct rank_view *view, const struct record_memory *memor
 			 : "a call");
 }
 
+bool view_lost_peer(const struct rank_view *view)
+{
+	return view->asked == 1 + 6;
+}
+
 bool view_in_init(const struct rank_view *view)
 {
 	bool init = view->comm_state == RECORD_COMM_INIT;
@@ -197,7 +202,11 @@ void view_read(struct rank_view *view, const struct record_memory *memory, uint6
 	read_last(view, memory);
 	view_read_init(view, &h->inits[0]);
 	for (int i = 0; i < VIEW_COMMS; i++) /* after `issued`: what counts there counts here */
+	{
 		read_comm(&view->comms[i], h, i);
+		if (h->inits[i].asked > 1)
+			view->asked = h->inits[i].asked;
+	}
 	view->device_wait = h->device_wait;
 	if (h->preloaded)
 		read_calls(view, memory, now);

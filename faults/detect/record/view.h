@@ -94,6 +94,9 @@ bool view_in_init(const struct rank_view *view);
 /* Returns true if the rank has reported an error, or one of its communicators was aborted or failed. */
 bool view_broke(const struct rank_view *view);
 
+/* Returns true if the library said of one of its communicators that another rank is gone (ncclRemoteError). */
+bool view_lost_peer(const struct rank_view *view);
+
 /* Returns true if its process is stopped, and was all the time. */
 static inline bool view_stopped(const struct rank_view *view)
 {

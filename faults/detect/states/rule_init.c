@@ -168,9 +168,10 @@ bool rule_aborted(const struct rule_ctx *ctx, struct finding *f)
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct rank_view *v = view_of(ctx, i);
 
-		/* a rank that aborts after an error of its own, or because it gave up a wait, follows the fault */
+		/* a rank that aborts after an error of its own, because it gave up a wait or lost another rank, follows the fault */
 		if (!ctx->evidence->ranks[i].present || v->comm_state != RECORD_COMM_ABORTED ||
-		    v->error_code != 0 || evidence_gave_up(&ctx->evidence->ranks[i]))
+		    v->error_code != 0 || view_lost_peer(v) ||
+		    evidence_gave_up(&ctx->evidence->ranks[i]))
 			continue;
 		rank_set_add(&f->culprits, i);
 		last = i;

@@ -459,6 +459,8 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 	double late = longest ? usual_late(&s->usual[view_wait_kind(longest)], longest->completed,
 					   s->config.patience.late)
 			      : 0;
+	/* left behind by a rank that has ended: a verdict only if that lacks a call; else it has work of its own to do */
+	bool left = longest && !longest->waiting && view_lost_peer(longest);
 	struct patience patience = s->config.patience;
 	enum tier tier;
 
@@ -466,14 +468,14 @@ static void be_patient(struct decide_state *s, const struct decide_input *in,
 		patience.hang *= decide_times.start_times;
 	tier = tier_of(&patience, verdict->class, waited, steps_still(s, in), late);
 	if (!longest || s->death_ns || s->error_ns || any_gone(in, verdict->ranks) ||
-	    (tier == TIER_VERDICT &&
+	    (tier == TIER_VERDICT && !left &&
 	     (class_is_final(verdict->class) ||
 	      (!extension_goes_on(s, in, "-") && !all_work(s, in, verdict->ranks)))))
 		return;
 	traced_until(s, in, verdict);
 	*d = (struct decision){ .action = DECIDE_EXTEND,
 				.extension_ns = (uint64_t)(s->config.patience.look * 1e9) };
-	d->late = tier != TIER_WAIT && late_is_due(s, in, longest, waited, verdict);
+	d->late = tier != TIER_WAIT && !left && late_is_due(s, in, longest, waited, verdict);
 	d->usual_s = usual_p99(&s->usual[view_wait_kind(longest)], longest->completed);
 	s->extension = (struct extension){ .until_ns = in->now + d->extension_ns,
 					   .since_ns = in->now,

@@ -382,6 +382,30 @@ static bool all_idle(const struct decide_state *s, const struct decide_input *in
 	return true;
 }
 
+static bool any_ended(const struct decide_state *s, const struct decide_input *in)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < in->nranks; i++)
+		any |= s->ranks[i].view.process >= PROCESS_EXITED;
+	for (size_t i = 0; i < in->nhosts; i++)
+		for (size_t k = 0; k < in->hosts[i].nviews; k++)
+			any |= in->hosts[i].views[k].process >= PROCESS_EXITED;
+	return any;
+}
+
+/* Returns true if the rank has lost its connection to a rank that has ended, however well, and stays: it is in no call any
+ * more, and makes no step. It waits as if it were. */
+static bool is_left_behind(const struct decide_state *s, const struct decide_input *in,
+			   const struct rank_state *rank)
+{
+	uint64_t look = (uint64_t)(s->config.patience.look * 1e9);
+
+	return s->config.patience.hang > 0 && rank->view.process == PROCESS_ALIVE &&
+	       !rank->view.waiting && view_lost_peer(&rank->view) &&
+	       in->now - rank->track.progressed_ns > look && any_ended(s, in);
+}
+
 void overdue_mark(struct decide_state *s, const struct decide_input *in, bool starved)
 {
 	uint64_t soonest = settings_deadline(s, in);
@@ -395,8 +419,14 @@ void overdue_mark(struct decide_state *s, const struct decide_input *in, bool st
 		bool held = (never && progress_held_up(view, how)) ||
 			    init_abandoned(s, in, &s->ranks[i]);
 
+		bool left = is_left_behind(s, in, &s->ranks[i]);
+
+		if (left) {
+			view->since_ns = s->ranks[i].track.progressed_ns;
+			view->waited = ns_seconds(in->now - view->since_ns);
+		}
 		s->init.marked |= held;
-		view->overdue =
-			held || idle || (stand && past_deadline(&s->ranks[i], in->now, soonest));
+		view->overdue = held || idle || left ||
+				(stand && past_deadline(&s->ranks[i], in->now, soonest));
 	}
 }

@@ -126,6 +126,8 @@ int call_end(struct made *made, int rc)
 		return rc;
 	t->inside--;
 	session_lock();
+	if (rc == NCCL_REMOTE_ERROR)
+		s->watch.asked(s->watch.ctx, (uint32_t)made->number, rc);
 	s->watch.returned(s->watch.ctx, made->ticket,
 			  rc == NCCL_SUCCESS || rc == NCCL_IN_PROGRESS ? 0 : -1);
 	session_unlock();

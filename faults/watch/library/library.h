@@ -13,7 +13,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* NCCL's and CUDA's binary interfaces, as far as used: neither is needed to build this. */
-enum { NCCL_SUCCESS = 0, NCCL_INVALID_USAGE = 5, NCCL_IN_PROGRESS = 7 };
+enum { NCCL_SUCCESS = 0, NCCL_INVALID_USAGE = 5, NCCL_REMOTE_ERROR = 6, NCCL_IN_PROGRESS = 7 };
 enum { NCCL_OLDEST = 21800, NCCL_NEWEST = 23300 }; /* versions that were read: 2.18 to 2.32 */
 struct nccl_id {
 	char bytes[128];

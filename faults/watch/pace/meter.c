@@ -152,6 +152,12 @@ static void note_event(struct meter *meter, const struct part *p, double waited)
 								.waited_ns = waited * calls };
 }
 
+/* Such calls of this host are told one by one. */
+static bool is_long(const struct part *p)
+{
+	return p->here && p->sample.through_ns - p->sample.arrived_ns > METER_LONG;
+}
+
 /* All ranks have come, or no other will. Devices' clocks differ: events have the end of the call's first rank. */
 static void close_call(struct meter *meter, struct meter_comm *c, struct meter_open *open)
 {
@@ -168,7 +174,8 @@ static void close_call(struct meter *meter, struct meter_comm *c, struct meter_o
 		if (!p->sample.arrived_ns)
 			continue;
 		if (open->came > 1) {
-			k->members[m].waited.ns += (p->took_ns - least) * p->gap;
+			if (!is_long(p))
+				k->members[m].waited.ns += (p->took_ns - least) * p->gap;
 			k->members[m].waited.calls += p->gap;
 		}
 		end = end ? end : p->sample.through_ns;
@@ -215,10 +222,32 @@ static double stands_for(uint64_t *last, uint64_t seq)
 	return calls;
 }
 
+static void extend_span(struct meter *meter, const struct pace_sample *s)
+{
+	uint64_t *span = meter->spans[s->rank];
+
+	span[0] = span[0] ? span[0] : s->arrived_ns;
+	span[1] = span[1] > s->through_ns ? span[1] : s->through_ns;
+	meter->seconds = fmax(meter->seconds, (double)(span[1] - span[0]) * 1e-9);
+}
+
+void meter_long(struct meter *meter, const struct pace_sample *who, double held_ns,
+		double waited_ns)
+{
+	struct meter_comm *c;
+	struct meter_kind *k = kind_of(meter, who, &c);
+
+	if (!k)
+		return;
+	extend_span(meter, who);
+	k->members[who->member].long_held += held_ns;
+	k->members[who->member].long_waited += waited_ns;
+}
+
 void meter_add(struct meter *meter, const struct pace_sample *s, bool here)
 {
 	struct part part = { .sample = *s, .here = here };
-	uint64_t took = s->through_ns - s->arrived_ns, *span;
+	uint64_t took = s->through_ns - s->arrived_ns;
 	struct meter_comm *c;
 	struct meter_kind *k;
 	double factor;
@@ -230,12 +259,9 @@ void meter_add(struct meter *meter, const struct pace_sample *s, bool here)
 		return;
 	part.took_ns = (double)took / (s->calls > 1 ? s->calls : 1);
 	part.gap = stands_for(&c->last[(size_t)s->member * (1 + METER_LAST)], s->seq);
-	k->members[s->member].held.ns += part.took_ns * part.gap;
+	k->members[s->member].held.ns += is_long(&part) ? 0 : part.took_ns * part.gap;
 	k->members[s->member].held.calls += part.gap;
-	span = meter->spans[s->rank];
-	span[0] = span[0] ? span[0] : s->arrived_ns;
-	span[1] = span[1] > s->through_ns ? span[1] : s->through_ns;
-	meter->seconds = fmax(meter->seconds, (double)(span[1] - span[0]) * 1e-9);
+	extend_span(meter, s);
 	factor = bus_factor(s);
 	if (factor > 0) {
 		join(meter, c, &part, factor);
@@ -275,10 +301,12 @@ void meter_settle(struct meter *meter)
 
 /* ---- rows ---- */
 
-/* The percentage of the time that samples say: of `sum` ns, which stand for `known` of all `gaps` calls. */
-static double percent_of(double sum, double known, double gaps, double seconds)
+/* The percentage of the time that samples say: of `sum` ns, which stand for `known` of all `gaps` calls; and of long calls. */
+static double percent_of(double sum, double known, double gaps, double longer, double seconds)
 {
-	return known > 0 && seconds > 0 ? fmin(sum * gaps / known * 1e-7 / seconds, 100) : NAN;
+	double ns = (known > 0 ? sum * gaps / known : 0) + longer;
+
+	return (known > 0 || longer > 0) && seconds > 0 ? fmin(ns * 1e-7 / seconds, 100) : NAN;
 }
 
 struct meter_row meter_member(const struct meter *meter, const struct meter_row *row, int member)
@@ -289,9 +317,10 @@ struct meter_row meter_member(const struct meter *meter, const struct meter_row 
 
 	its.rank = row->comm->ranks[member];
 	its.calls = (double)(m->calls ? m->calls : k->calls);
-	its.held_percent = percent_of(m->held.ns, m->held.calls, m->held.calls, meter->seconds);
-	its.waited_percent =
-		percent_of(m->waited.ns, m->waited.calls, m->held.calls, meter->seconds);
+	its.held_percent =
+		percent_of(m->held.ns, m->held.calls, m->held.calls, m->long_held, meter->seconds);
+	its.waited_percent = percent_of(m->waited.ns, m->waited.calls, m->held.calls,
+					m->long_waited, meter->seconds);
 	return its;
 }
 

@@ -10,9 +10,11 @@
 #include "base/error.h"
 #include "pace/pace.h"
 
-#define METER_ROWS   12	  /* of the printed table */
-#define METER_KEPT   2048 /* durations that a row keeps: of more, so many at random */
-#define METER_LAST   16 /* two blocks of calls that are sampled together (preload/library/stamps.c) */
+#define METER_ROWS 12	/* of the printed table */
+#define METER_KEPT 2048 /* durations that a row keeps: of more, so many at random */
+#define METER_LAST 16 /* two blocks of calls that are sampled together (preload/library/stamps.c) */
+#define METER_LONG                                                                                 \
+	250000000ull /* ns: longer calls are told one by one, and no sample stands for others */
 #define METER_EVENTS 50000 /* sampled calls of ranks that a trace has at most: two slices each */
 
 /* A rank's calls of one kind; ns, times the calls for which a sample stands. */
@@ -21,6 +23,7 @@ struct meter_member {
 	struct {
 		double ns, calls; /* the latter: those calls */
 	} held, waited;
+	double long_held, long_waited; /* ns, of calls longer than METER_LONG (meter_long) */
 };
 
 struct meter_kind {
@@ -80,6 +83,11 @@ void meter_release(struct meter *meter);
 
 /* Takes a sample, in the order of a rank's calls on a communicator. `here`: of this host, for events. */
 void meter_add(struct meter *meter, const struct pace_sample *sample, bool here);
+
+/* Adds so much time in a call of this host that takes longer than METER_LONG, from who->arrived_ns to through_ns so far, and of
+ * waiting there for others. Samples of such calls count as calls alone. */
+void meter_long(struct meter *meter, const struct pace_sample *who, double held_ns,
+		double waited_ns);
 
 /* Sets what a rank has counted of its calls of one kind, `who`; `name`: of the communicator. */
 void meter_total(struct meter *meter, const struct pace_sample *who, uint64_t calls, uint64_t bytes,

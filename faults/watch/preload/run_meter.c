@@ -31,6 +31,56 @@ static void save(struct run_meter *m, const struct meter *meter, const char *pat
 	m->failed = m->failed || rc < 0;
 }
 
+static void tell(struct meter *meter, struct run_meter_call *call, const struct rank_view *v,
+		 const struct record_memory *memory, uint64_t now)
+{
+	const struct record_init *init = &memory->header.inits[v->oldest.comm % RECORD_COMMS];
+	const struct pace_sample who = { .comm = init->id,
+					 .rank = v->rank,
+					 .member = init->rank,
+					 .nmembers = init->nranks,
+					 .kind = v->oldest.kind,
+					 .arrived_ns = call->since_ns,
+					 .through_ns = now };
+
+	meter_long(meter, &who, call->held - call->held_told, call->waited - call->waited_told);
+	call->held_told = call->held;
+	call->waited_told = call->waited;
+}
+
+void run_meter_count(struct run_meter *m, struct monitor *monitor,
+		     const struct status_counts *counts, uint64_t now)
+{
+	if (m->ncalls != monitor->nranks) {
+		free(m->calls);
+		m->ncalls = monitor->nranks;
+		m->calls = must(calloc(m->ncalls + 1, sizeof(*m->calls)));
+	}
+	for (size_t i = 0; i < m->ncalls; i++) {
+		const struct rank_view *v = &monitor->ranks[i].view;
+		bool in_call = v->process < PROCESS_EXITED && v->waiting && v->oldest.ticket;
+		struct run_meter_call *call = &m->calls[i];
+		double more;
+
+		if (!in_call || call->since_ns != v->since_ns)
+			*call = (struct run_meter_call){ .since_ns = in_call ? v->since_ns : 0 };
+		if (!in_call || now <= v->since_ns)
+			continue;
+		more = (double)(now - v->since_ns) - call->held;
+		call->held += more;
+		call->waited += counts[i].waits ? more : 0;
+		if (call->held > METER_LONG)
+			tell(&monitor->pace.meter, call, v, monitor->memories[i], now);
+	}
+}
+
+void run_meter_release(struct run_meter *m)
+{
+	free(m->calls);
+	m->calls = NULL;
+	m->ncalls = 0;
+}
+
 /* The line of the time since the last one; the first only begins it. Shares add up over the time. */
 static void print_line(struct run_meter *m, struct monitor *monitor, uint64_t now)
 {

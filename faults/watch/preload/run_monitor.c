@@ -160,6 +160,7 @@ static void print_status(struct runner *r, uint64_t now)
 	char title[PATH_MAX + 160], path[PATH_MAX];
 
 	run_status_count(&r->status, m, now);
+	run_meter_count(&r->meter, m, r->status.counts, now);
 	if (m->asking_fd < 0 && !signalled)
 		return;
 	if (!r->requested_ns) {
@@ -372,6 +373,7 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	monitor_close(&r->monitor);
 	aftermath_release(&r->after);
 	run_status_release(&r->status);
+	run_meter_release(&r->meter);
 	diagnoser_release(&r->diagnoser);
 	_exit(0);
 }

@@ -17,6 +17,7 @@ void status_count(struct status_counts *counts, const struct progress *p, double
 			waits |= progress_waits_for(p, i, k) == PROGRESS_YES;
 			awaited |= progress_waits_for(p, k, i) == PROGRESS_YES;
 		}
+		counts[i].waits = waits;
 		counts[i].waited += waits ? seconds : 0;
 		counts[i].awaited += awaited ? seconds : 0;
 	}

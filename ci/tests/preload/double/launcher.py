@@ -24,7 +24,7 @@ if how == "none":
 elif how == "rank1":
 	time.sleep(1)
 	ranks[1].kill()
-	time.sleep(3)
+	time.sleep(8)
 elif how == "got":
 	for _ in range(400):
 		time.sleep(0.05)

@@ -124,7 +124,7 @@ static bool is_captured(void *stream)
 /* A call of the program's, in a group; sends and receives are other events. */
 static void profile_call(const struct op *op)
 {
-	static const char *const funcs[] = { "", "AllReduce", "AllGather", "ReduceScatter",
+	static const char *const funcs[] = { "",	  "AllReduce", "AllGather", "ReduceScatter",
 					     "Broadcast", "Reduce" };
 	struct api_event e = { .type = 1 << 8 };
 	void *handle;
@@ -165,6 +165,24 @@ static void profile_end(void)
 }
 
 /* ---- meeting ---- */
+
+/* Returns true if the process of one of its ranks is gone. */
+static bool is_alone(const struct comm *c)
+{
+	bool alone = false;
+
+	for (int i = 0; i < c->nranks; i++)
+		alone |= kill(c->shared->pid[i], 0) < 0;
+	return alone;
+}
+
+/* A call says so itself, if it is made later. */
+static bool has_lost(const struct comm *c)
+{
+	const char *how = getenv("DOUBLE_REMOTE_ERROR");
+
+	return how && strcmp(how, "calls") == 0 && is_alone(c);
+}
 
 static struct shared *open_shared(const char *name)
 {
@@ -403,9 +421,8 @@ int ncclCommGetAsyncError(void *comm, int *state)
 
 	*state = c->pending ? 7 : 0;
 	/* NCCL has a remote error (6) where a peer's connection broke, over sockets */
-	for (int i = 0; getenv("DOUBLE_REMOTE_ERROR") && i < c->nranks && !c->pending; i++)
-		if (kill(c->shared->pid[i], 0) < 0)
-			*state = 6;
+	if (!c->pending && getenv("DOUBLE_REMOTE_ERROR") && is_alone(c))
+		*state = 6;
 	return 0;
 }
 
@@ -509,6 +526,8 @@ static int enqueue_op(struct op made)
 
 	if (!made.comm->shared)
 		return 4;
+	if (has_lost(made.comm))
+		return 6;
 	*op = made;
 	profile_call(op);
 	if (depth == 0) {

@@ -82,9 +82,12 @@ void preflight_compare(struct reading *hosts, int n)
 		compare_settings(hosts, n);
 }
 
-static void count_bad(void *ctx, const struct health_finding *f)
+/* A broken pair says more than any number of slow ones, as a busy host has. */
+static void weigh_bad(void *ctx, const struct health_finding *f)
 {
-	*(int *)ctx += f->holds && f->weight >= HEALTH_WARN;
+	int weight = !f->holds || f->weight < HEALTH_WARN ? 0 : f->weight == HEALTH_WARN ? 1 : 1000;
+
+	*(int *)ctx = weight > *(int *)ctx ? weight : *(int *)ctx;
 }
 
 static int find_host(const struct reading *hosts, int n, const char *name)
@@ -141,11 +144,11 @@ int preflight_blame(const struct health *health, struct reading *hosts, int n,
 		if (pairs[i].n && best >= 0)
 			reading_state((struct reading *)&pairs[i], pairs[i].list[0].part,
 				      "best_mbit", best);
-		health_judge(health, &pairs[i], count_bad, &bad[i]);
+		health_judge(health, &pairs[i], weigh_bad, &bad[i]);
 		ends_of(&pairs[i], hosts, n, &from, &to);
 		if (bad[i] && from >= 0 && to >= 0) {
-			in_bad[from]++;
-			in_bad[to]++;
+			in_bad[from] += bad[i];
+			in_bad[to] += bad[i];
 		}
 	}
 	for (int i = 0; i < npairs; i++) {

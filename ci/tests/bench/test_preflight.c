@@ -103,7 +103,7 @@ static struct health *open_rules(void)
 	return health;
 }
 
-/* Hosts a, b, ... and a pair for each two; `bad` lists those with a closed port: "ab ba". */
+/* Hosts a, b, ... and a pair for each two; `bad` lists those with a closed port: "ab ba", or that are late: "AB". */
 static int play(int n, const char *bad, const char **owner)
 {
 	struct health *health = open_rules();
@@ -127,6 +127,9 @@ static int play(int n, const char *bad, const char **owner)
 			reading_say(m, part, "to", (char[2]){ name[1] });
 			reading_state(m, part, "ports_open", 60);
 			reading_state(m, part, "ports_closed", strstr(bad, name) ? 4 : 0);
+			name[0] = (char)toupper(name[0]);
+			name[1] = (char)toupper(name[1]);
+			reading_state(m, part, "round_trip_us", strstr(bad, name) ? 40000 : 90);
 		}
 	all = preflight_blame(health, hosts, n, pairs, npairs);
 	*owner = "";
@@ -156,6 +159,7 @@ UNIT_TEST(test_blame, "the host in most bad pairs; both of a single pair")
 		{ 4, "ad bd cd da db dc", "d" },
 		{ 3, "ab", "a or b" },
 		{ 2, "ab ba", "a or b" },
+		{ 3, "ac bc AB BA CA", "c" },
 		{ 4, "ab ad ac", "a" },
 		{ 4, "ab cd", "several hosts" },
 		{ 3, "ab ba ac ca bc cb", "several hosts" },

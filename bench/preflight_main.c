@@ -415,6 +415,19 @@ static int report_apart(struct flight *f)
 	return report(f);
 }
 
+/* A script that waits for the saved lines sees that the launcher came so far. */
+static void sign_begun(const struct preflight_arguments *a)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (!a->save || snprintf(path, sizeof(path), "%s.begun", a->save) >= (int)sizeof(path))
+		return;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Another host's part. Returns the leader's exit code. */
 static int follow(struct flight *f, struct local *local)
 {
@@ -440,6 +453,8 @@ static int be_host(struct flight *f)
 	struct local local;
 	int code = 0, rc;
 
+	if (launch->rank == 0 && launch->launched)
+		sign_begun(f->arguments);
 	if (local_open(&local, launch) < 0)
 		fprintf(stderr, "preflight: ranks of this host cannot meet: %s\n", strerror(errno));
 	if (!f->arguments->no_calls)

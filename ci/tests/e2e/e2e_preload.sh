@@ -77,7 +77,7 @@ rows=(
 	"40|137|ranks=1 comm=1 seq=1 .*hang_seq=40|--fault=skip-call:1@9,size=2"
 	"40|0|^hangar: .* did not strike|--fault=skip-call:1@9,comm=tp named"
 	"40|0|^hangar: .* strikes call 7 (AllReduce)|--fault=gpu-late:1@7,value=1"
-	"40|137|class=gpu-stuck ranks=2 comm=0 seq=25 .*confidence=[pm]|--fault=gpu-late:2@25,value=60"
+	"40|137|class=gpu-stuck ranks=2 comm=0 seq=25 .*confidence=[pm]|--fault=gpu-late:2@25,value=60 paced"
 	"40|6|^hangar: .* strikes call 120|--fault=corrupt:1@120 corrupted"
 	"40|137|ranks=3|--fault=init-late:3@1,value=60"
 	"40|137|class=missing-call ranks=1 |--fault=late:1@9,kind=recv,value=60 pairs sync"

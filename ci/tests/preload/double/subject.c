@@ -122,7 +122,7 @@ static void train(void *half, int step)
 		cuGraphLaunch(graph, stream);
 	if (has("pairs"))
 		ring(world, step);
-	usleep(has("lax") ? 3000 : 500);
+	usleep(has("paced") ? 30000 : has("lax") ? 3000 : 500); /* paced: each step is marked */
 	if (step % 4 == 0 || has("sync")) {
 		alarm(has("watchdog") ? 8 : 0); /* it ends a program that waits for too long */
 		cudaStreamSynchronize(stream);

@@ -44,7 +44,8 @@ UNIT_TEST(test_observer_killed, "an observer is killed")
 	}
 }
 
-/* A member that the verdict has not reached when its leader ends takes the noted code, and prints no second one. */
+/* A member that came when the run had its code takes that where the leader ends, and prints no second verdict. One that was there
+ * before replaces it: the leader was killed before its evidence was whole. */
 UNIT_TEST(test_verdict_is_out, "a leader ends behind its verdict")
 {
 	struct run_folder folder;
@@ -52,10 +53,13 @@ UNIT_TEST(test_verdict_is_out, "a leader ends behind its verdict")
 
 	seats_open(2);
 	CU_ASSERT_EQUAL_FATAL(run_folder_open(&folder, seats_key, &err), 0);
-	seats_take_in_order(0, 1);
+	seats_take_in_order(0, 0);
 	run_folder_note_end(seats_key, OUTCOME_ERROR, "");
+	seat_take(1, seats_key);
+	SOON(seats[1].desk->opened && seats[0].desk->peers == 2);
 	kill(seats[0].desk->leader, SIGKILL);
-	UNIT_ALL(seats_end(0, 1, OUTCOME_ERROR), verdict_lines(0, 1) == 0);
+	UNIT_ALL(seats_end(1, 1, OUTCOME_ERROR), verdict_lines(1, 1) == 0,
+		 seats_end(0, 0, OUTCOME_DIED));
 	run_folder_release(&folder);
 	seats_close();
 }

@@ -419,7 +419,7 @@ static void follow_leader(struct monitor *m)
 	if (m->leaves_ns) {
 		if (rc < 0)
 			link_release(&m->up);
-	} else if (rc < 0 && run_folder_ended(m->config.key, &m->exit_code)) {
+	} else if (rc < 0 && m->came_late && run_folder_ended(m->config.key, &m->exit_code)) {
 		m->ended = true; /* this member came after the end */
 	} else if (!watchers_replace_leader(m, rc < 0, clock_ns())) {
 		fprintf(stderr, "hangar: the monitor of this node is gone; ending rank %d\n",

@@ -172,6 +172,7 @@ struct monitor {
 	pid_t launcher_pid;
 	uint64_t watchers_ns;		/* when watchers were last looked at */
 	uint64_t own_beat, own_beat_ns; /* member: its own rank's, while the leader is held */
+	bool came_late; /* member: the run had an exit code when it joined. A leader that is gone later is replaced */
 	bool replacing; /* the first leader is gone or held: this is the second, or its member */
 	char late[256]; /* ranks that were printed as late, "1,3"; "-": none */
 	uint64_t compare_ns;	/* when compare() is next asked */

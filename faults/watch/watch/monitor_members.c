@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/proc_stat.h"
+#include "process/leftovers.h"
 #include "process/python.h"
 #include "watch/monitor_nodes.h"
 
@@ -124,7 +125,10 @@ int members_join(struct monitor *m)
 			return fd < 0 ? fd : -EADDRINUSE;
 		}
 		if (fd >= 0) {
+			int code;
+
 			link_init(&m->up, fd);
+			m->came_late = run_folder_ended(m->config.key, &code);
 			rc = link_send(&m->up, MESSAGE_HELLO, &pid, sizeof(pid), m->memory_fd);
 			return rc < 0 || !m->child ? rc : members_report(m);
 		}

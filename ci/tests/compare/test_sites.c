@@ -40,6 +40,8 @@ static const struct {
 	{ { P8 "A", P8 "A", P8 "BCABC" }, DEVIATION_NONE, 0, 0, 0, 0 },
 	{ { P8 "A", P8 "A", P8 "BBCABCABCABC" }, DEVIATION_NONE, 0, 0, 0, 0 },
 	{ { P8 "ABC", P8 "ABC", P8 "ABCXXXXXXXXXXXX" }, DEVIATION_NONE, 0, 0, 0, 0 },
+	/* the others stand in the call, and made none behind it: the one before was made again, or theirs was left out */
+	{ { "ABABABABABABABABABABAB", "ABABABABABABABABABABAB", "ABABABABABABABABABABAAB" }, DEVIATION_UNCLEAR, 2, 22, 1, 1 },
 	/* nothing follows; each rank a path of its own; no majority */
 	{ { P8 "X", P8 "A", P8 "A" }, DEVIATION_NONE, 0, 0, 0, 0 },
 	{ { "ABCDEFABCFED", "BCDABAFEBCAA", "CCDAABEFAECB" }, DEVIATION_NONE, 0, 0, 0, 0 },

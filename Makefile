@@ -280,10 +280,10 @@ record-alone:
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
 PRELOAD_SRC := $(wildcard faults/watch/library/*.c) faults/watch/preload/fault_spec.c $(RECORD_ALONE) faults/watch/watch/link.c \
-	common/lib/base/parse.c common/lib/base/keys.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c
+	common/lib/base/parse.c common/lib/base/keys.c common/lib/base/proc_stat.c common/lib/base/file.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
-	-ftls-model=initial-exec -pthread -MMD -MP -c -o $@ $<
+	-pthread -MMD -MP -c -o $@ $<
 $(BUILD)/obj/pic/%.o: %.c $(FLAGS)
 	$(say) CC "$< (preload)"
 	@mkdir -p $(@D)
@@ -302,7 +302,7 @@ $(FAULT_TABLE).o: $(FAULT_TABLE).c $(FLAGS)
 
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
-	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ -lc -ldl -lpthread -Wl,--as-needed -lm
+	$(Q)$(CC) -shared -Wl,--no-undefined -Wl,-z,nodelete -o $@ $^ -lc -ldl -lpthread -Wl,--as-needed -lm
 
 DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/lib/base/c.h -fPIC -pthread
 $(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject $(DOUBLE)/schedule: ci/tests/preload/double/double.h

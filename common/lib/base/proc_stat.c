@@ -1,4 +1,4 @@
-/* proc_stat.c: fields 2 to 4, 9, 10 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
+/* proc_stat.c: fields 2 to 4, 9, 10, 22 and 52 of /proc/PID/stat; /proc/PID/schedstat. */
 #include "base/proc_stat.h"
 
 #include "base/error.h"
@@ -12,8 +12,9 @@ static bool parse(struct proc_stat *stat, char *text)
 	int field = 2;
 
 	if (!open || !close || close < open ||
-	    sscanf(close, ") %c %d %*d %*d %*d %*d %u %lu", &stat->state, &stat->parent,
-		   &stat->flags, &stat->faults) != 4)
+	    sscanf(close,
+		   ") %c %d %*d %*d %*d %*d %u %lu %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lu",
+		   &stat->state, &stat->parent, &stat->flags, &stat->faults, &stat->started) != 5)
 		return false;
 	while (rest && field < 52) {
 		rest = strchr(rest + 1, ' ');

@@ -7,7 +7,9 @@ struct proc_stat {
 	int parent;
 	unsigned flags;	 /* PF_* of the kernel's sched.h */
 	uint64_t faults; /* minor ones: pages that were new to it */
-	int exit_code;	 /* in waitpid's form, once it exits; 0 also: not shown */
+	uint64_t
+		started; /* clock ticks since the host's start: tells it from another process of its number */
+	int exit_code; /* in waitpid's form, once it exits; 0 also: not shown */
 };
 
 /* Reads process `pid`, or its thread `tid` if tid > 0. False: none, or it cannot be read. */

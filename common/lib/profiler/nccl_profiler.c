@@ -1,5 +1,5 @@
 /* nccl_profiler.c: the plugin's tables and the decoding of its events. The structures are those of
- * NCCL's src/include/plugin/profiler/profiler_v1.h to v5.h, which NCCL does not install: offsets in
+ * NCCL's src/include/plugin/profiler/profiler_v1.h to v6.h, which NCCL does not install: offsets in
  * the event's descriptor, on a 64-bit host. */
 #include "profiler/nccl_profiler.h"
 
@@ -10,7 +10,23 @@ static const char *const protos[] = { "LL", "LL128", "Simple" };
 #define COUNT(table) ((int)LENGTH(table))
 
 /* Bits of the mask, and an event's type. The type is one byte before profiler_v5. */
-enum { EVENT_COLL = 1 << 1, EVENT_P2P = 1 << 2, EVENT_GROUP_API = 1 << 8, EVENT_COLL_API = 1 << 9 };
+enum {
+	EVENT_COLL = 1 << 1,
+	EVENT_P2P = 1 << 2,
+	EVENT_GROUP_API = 1 << 8,
+	EVENT_COLL_API = 1 << 9,
+	EVENT_P2P_API = 1 << 10,
+	EVENT_LAUNCH = 1 << 11,
+	EVENTS_HEARD = EVENT_P2P | EVENT_GROUP_API | EVENT_COLL_API | EVENT_P2P_API | EVENT_LAUNCH
+};
+/* An event's handle, in its lowest bits. */
+enum { HANDLE_PAIR = 1, HANDLE_LAUNCH = 2, HANDLE_GROUP = 3, HANDLE_BITS = 2 };
+enum {
+	AT_PEER = 56,
+	AT_STREAM = 24,
+	AT_DEPTH = 28
+}; /* of a launched send, of a kernel, of a group */
+enum { STATE_GROUP_ENDING = 24 };
 
 /* Offsets in a version's descriptor of a launched collective. */
 struct layout {
@@ -20,7 +36,7 @@ struct layout {
 };
 static const struct layout layouts[] = {
 	[1] = { true, 106, 107, 0 }, [2] = { false, 112, 120, 0 }, [3] = { false, 104, 112, 0 },
-	[4] = { false, 88, 96, 80 }, [5] = { false, 88, 96, 80 },
+	[4] = { false, 88, 96, 80 }, [5] = { false, 88, 96, 80 },  [6] = { false, 88, 96, 80 },
 };
 
 static int *event_mask;	  /* owned by NCCL */
@@ -29,6 +45,9 @@ static __thread struct {
 	bool any;
 	struct nccl_choice choice;
 } told;
+static __thread struct { /* begins and ends on one thread */
+	void *context, *stream;
+} launch;
 
 bool nccl_profiler_offer(void)
 {
@@ -48,10 +67,10 @@ const char *nccl_profiler_refusal(int version)
 static void set_mask(void)
 {
 	int *mask = __atomic_load_n(&event_mask, __ATOMIC_ACQUIRE);
-	int listened = heard ? EVENT_GROUP_API | EVENT_COLL_API : 0;
 
 	if (mask)
-		__atomic_store_n(mask, listened | (asked ? EVENT_COLL | EVENT_P2P : 0),
+		__atomic_store_n(mask,
+				 (heard ? EVENTS_HEARD : 0) | (asked ? EVENT_COLL | EVENT_P2P : 0),
 				 __ATOMIC_RELAXED);
 }
 
@@ -121,35 +140,76 @@ static void launched(const struct layout *layout, const unsigned char *at)
 	tell(&choice);
 }
 
+/* Whatever communicator comes first in it. */
+static void *begin_group(const void *event)
+{
+	int depth;
+
+	memcpy(&depth, (const char *)event + AT_DEPTH, sizeof(depth));
+	nccl_listener.group(depth > 1 ? NCCL_GROUP_BEGUN : NCCL_GROUP_ALONE);
+	return (void *)(uintptr_t)HANDLE_GROUP;
+}
+
+/* The listener's part of an event: its handle, NULL: no more is wanted of it. */
+static void *listen_to(void *context, uint64_t type, const void *event)
+{
+	const struct nccl_told *call = event;
+	uint64_t pair;
+	int peer;
+
+	switch (type) {
+	case EVENT_COLL_API:
+		nccl_listener.call(context, call);
+		return NULL;
+	case EVENT_P2P_API:
+		pair = nccl_listener.pair(context, event);
+		return pair ? (void *)(uintptr_t)(pair << HANDLE_BITS | HANDLE_PAIR) : NULL;
+	case EVENT_P2P:
+		memcpy(&peer, (const char *)event + AT_PEER, sizeof(peer));
+		pair = (uintptr_t)call->parent >> HANDLE_BITS;
+		if (pair)
+			nccl_listener.peer(context, pair, peer);
+		return NULL;
+	case EVENT_LAUNCH:
+		launch.context = context;
+		memcpy(&launch.stream, (const char *)event + AT_STREAM, sizeof(launch.stream));
+		return (void *)(uintptr_t)HANDLE_LAUNCH;
+	default:
+		return NULL;
+	}
+}
+
 /* Only a communicator with a listener has a context. */
 static int start_event(int version, void *context, void **handle, const void *event)
 {
-	const struct nccl_told *call = event;
-	uint64_t type = version < 5 ? *(const unsigned char *)event : call->type;
+	uint64_t type = version < 5 ? *(const unsigned char *)event
+				    : ((const struct nccl_told *)event)->type;
 
-	*handle = NULL;
 	if (type == EVENT_COLL || type == EVENT_P2P)
 		launched(&layouts[version], event);
-	if (!context)
-		return 0;
-	if (type == EVENT_GROUP_API) {
-		nccl_listener.group(true);
-		*handle = context; /* makes NCCL report the end of the event */
-	} else if (type == EVENT_COLL_API) {
-		nccl_listener.call(context, call);
-	}
+	*handle = type == EVENT_GROUP_API && heard ? begin_group(event)
+		  : context			   ? listen_to(context, type, event)
+						   : NULL;
 	return 0;
 }
 
 static int stop_event(void *handle)
 {
-	if (handle)
-		nccl_listener.group(false);
+	uintptr_t what = (uintptr_t)handle & ((1u << HANDLE_BITS) - 1);
+
+	if (what == HANDLE_LAUNCH && launch.context)
+		nccl_listener.launched(launch.context, launch.stream);
+	if (what == HANDLE_LAUNCH)
+		launch.context = NULL;
+	else if (what == HANDLE_GROUP)
+		nccl_listener.group(NCCL_GROUP_ENDED);
 	return 0;
 }
 
 static int record_state(void *handle, int state, void *arguments)
 {
+	if ((uintptr_t)handle == HANDLE_GROUP && state == STATE_GROUP_ENDING)
+		nccl_listener.group(NCCL_GROUP_ENDING);
 	return 0;
 }
 
@@ -207,3 +267,4 @@ PLUGIN(2, init_1);
 PLUGIN(3, init_1);
 PLUGIN(4, init_4);
 PLUGIN(5, init_5);
+PLUGIN(6, init_5);

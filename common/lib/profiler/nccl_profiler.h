@@ -1,13 +1,13 @@
 /* nccl_profiler.h: algorithm, protocol and channels of calls, from NCCL's profiler plugin interface
- * (NCCL 2.23 on). A program that links nccl_profiler.c exports ncclProfiler_v1 to v5. NCCL uses the
- * newest version that it knows; 2.23 to 2.30 accept all older ones.
+ * (NCCL 2.23 on). A program that links nccl_profiler.c exports ncclProfiler_v1 to v6. NCCL uses the
+ * newest version that it knows; 2.23 to 2.30 accept all older ones, 2.31 and 2.32 accept v6.
  * NCCL_PROFILER_PLUGIN=STATIC_PLUGIN makes NCCL look in the program and in preloaded libraries. The
  * event mask contains only host events of the enqueue, so proxies and kernels do no extra work.
  * NCCL reads the mask at each call; it is 0 without a request. */
 #pragma once
 
 /* A program that wants each call as it is made defines nccl_listener; from NCCL 2.28 on. */
-struct nccl_told { /* as profiler_v5 declares it */
+struct nccl_told { /* a collective, as profiler_v5 declares it */
 	uint64_t type;
 	void *parent;
 	int rank;
@@ -18,15 +18,36 @@ struct nccl_told { /* as profiler_v5 declares it */
 	void *stream;
 	bool captured;
 };
+struct nccl_told_pair { /* a send or receive; ncclAlltoAll, ncclGather and ncclScatter are groups of these */
+	uint64_t type;
+	void *parent;
+	int rank;
+	const char *func; /* "Send", "Recv" */
+	size_t count;
+	const char *datatype;
+	void *stream;
+	bool captured;
+};
+enum nccl_group {
+	NCCL_GROUP_ALONE,  /* begins, around one function of NCCL's */
+	NCCL_GROUP_BEGUN,  /* by the program */
+	NCCL_GROUP_ENDING, /* its calls go to be launched */
+	NCCL_GROUP_ENDED
+};
 struct nccl_listener {
 	/* An NCCL library whose data contain the word `own` makes a communicator; `hash` is the
 	 * same on all its ranks. Returns the context of later reports; NULL: no reports. */
 	void *(*made)(const void *own, uint64_t hash, int nranks, int rank);
 	void (*gone)(void *comm);
-	/* The outermost group begins, or its calls have been launched. On the calling thread. */
-	void (*group)(bool begins);
+	/* The outermost group, on the calling thread. */
+	void (*group)(enum nccl_group event);
 	/* A collective call inside a group. */
 	void (*call)(void *comm, const struct nccl_told *call);
+	/* A send or receive, whose partner is told when it is launched: a number for peer(), 0: none is wanted. */
+	uint64_t (*pair)(void *comm, const struct nccl_told_pair *call);
+	void (*peer)(void *comm, uint64_t pair, int peer);
+	/* A kernel was launched on the stream, perhaps by a thread of NCCL's. */
+	void (*launched)(void *comm, void *stream);
 };
 extern const struct nccl_listener nccl_listener __attribute__((weak));
 

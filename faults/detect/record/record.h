@@ -201,9 +201,9 @@ struct record_header {
 	_Atomic uint32_t preloaded;  /* 1: it runs any program: waits are read off its calls */
 	_Atomic int32_t exit_status; /* handed to exit, -1: it was not called */
 
-	uint64_t run;	   /* its number: odd on all hosts; even on this one; 0: unknown */
-	uint32_t undated;  /* 1: these may not be all of its calls; RECORD_LINES: a log's */
-	uint32_t reserved; /* keeps the size of version 4 */
+	uint64_t run;	  /* its number: odd on all hosts; even on this one; 0: unknown */
+	uint32_t undated; /* 1: these may not be all of its calls; RECORD_LINES: a log's */
+	uint32_t told;	  /* 1: NCCL tells of its calls, which leaves some out; was reserved, 0 */
 };
 
 /* Facts of a program beside its calls, for observers on its host alone: no file holds them. */

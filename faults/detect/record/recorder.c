@@ -328,6 +328,14 @@ void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, 
 						    .part = part });
 }
 
+void recorder_partner(struct recorder *recorder, uint64_t ticket, int peer)
+{
+	struct record *r = slot_of(recorder->memory, ticket);
+
+	if (r->ticket == ticket)
+		r->peer = peer;
+}
+
 static uint64_t recorder_call(void *ctx, const struct call *call)
 {
 	struct recorder *recorder = ctx;

@@ -39,6 +39,9 @@ struct watch recorder_watch(struct recorder *recorder);
 void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, uint8_t part,
 		    uint64_t arrived_ns, uint64_t through_ns);
 
+/* Notes the partner of a send or receive, which was -1 when it was made; nothing where that is overwritten. */
+void recorder_partner(struct recorder *recorder, uint64_t ticket, int peer);
+
 /* Records who the rank is, once MPI has said so. */
 void recorder_identify(struct recorder *recorder, int rank, int nranks, int node, int nnodes,
 		       int local_rank, const char *device, const char *library);

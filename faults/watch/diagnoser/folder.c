@@ -17,7 +17,7 @@
 
 /* Where runs go: to the folder HANGAR_RUNS; of an installed hangar, which has a file for a mark beside its programs, to
  * hangar-runs/. */
-static const char *runs(void)
+const char *folder_runs(void)
 {
 	static const char *where;
 	char path[PATH_MAX + 16];
@@ -130,7 +130,7 @@ static void turn_to_temporary(struct diagnoser *self, int rc)
 
 void folder_find_root(struct diagnoser *self)
 {
-	const char *root = self->site.root ? self->site.root : runs();
+	const char *root = self->site.root ? self->site.root : folder_runs();
 	int rc = 0;
 
 	self->rooted = true;
@@ -147,10 +147,10 @@ static void link_last(const struct diagnoser *self)
 {
 	char path[sizeof(self->root) + 32], last[sizeof(self->root) + 8];
 
-	if (strcmp(self->root, runs()) || self->site.out)
+	if (strcmp(self->root, folder_runs()) || self->site.out)
 		return;
-	snprintf(path, sizeof(path), "%s/.last-%d", runs(), (int)getpid());
-	snprintf(last, sizeof(last), "%s/last", runs());
+	snprintf(path, sizeof(path), "%s/.last-%d", folder_runs(), (int)getpid());
+	snprintf(last, sizeof(last), "%s/last", folder_runs());
 	if (symlink(strrchr(self->folder, '/') + 1, path) == 0 && rename(path, last) < 0)
 		unlink(path);
 }
@@ -286,13 +286,13 @@ static const char *pasted(const char *path, char *buf, size_t len)
 static const char *shortest(const char *folder)
 {
 	static char link[PATH_MAX];
-	size_t length = strlen(runs());
+	size_t length = strlen(folder_runs());
 	char last[PATH_MAX];
 	ssize_t n;
 
-	if (strncmp(folder, runs(), length) != 0 || folder[length] != '/')
+	if (strncmp(folder, folder_runs(), length) != 0 || folder[length] != '/')
 		return folder; /* and the other folder is not looked at: its file system may be stalled */
-	snprintf(link, sizeof(link), "%s/last", runs());
+	snprintf(link, sizeof(link), "%s/last", folder_runs());
 	n = readlink(link, last, sizeof(last) - 1);
 	last[n > 0 ? n : 0] = '\0';
 	return strcmp(folder + length + 1, last) == 0 ? link : folder;

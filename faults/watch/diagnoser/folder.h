@@ -3,6 +3,9 @@
 
 #include "diagnoser/diagnoser.h"
 
+/* The folder that runs are saved in, unless a run has its own; relative to where the program was started. */
+const char *folder_runs(void);
+
 /* Finds out where a folder can be made: where the site says, else in TMPDIR or /tmp, which standard
  * error then says. root[] stays "" where neither can be written. */
 void folder_find_root(struct diagnoser *self);

@@ -74,7 +74,7 @@ void call_record(struct made *made)
 	struct stamp *stamp;
 
 	made->recorded = true;
-	if (s->comms[made->number].held)
+	if (s->comms[made->number].held && !s->comms[made->number].told)
 		ask_held(s, made->number);
 	session_lock();
 	call.stream = session_stream(s, made->stream);

@@ -40,6 +40,8 @@ void *resolve(enum library_of library, const char *name, void **kept);
 
 /* A symbol of the program's libraries; NULL: none has it. */
 void *symbol(const char *name);
+/* The same of what stands behind one of dlopen's handles. */
+void *symbol_in(void *handle, const char *name);
 
 /* A line on standard error. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -69,6 +71,8 @@ struct preload_comm {
 	uint64_t calls, kinds[CALL_KIND_COUNT];
 	uint64_t held; /* non-blocking: a call that NCCL may not have launched yet; 0: none */
 	void *held_stream;
+	bool told;	     /* NCCL tells of its calls (plugin.c): the handle is none of NCCL's */
+	bool later;	     /* of these: a thread of NCCL's launches the kernels */
 	bool sampled;	     /* the newest call is of a block that is sampled */
 	struct stamp *stamp; /* of the call or group that is on its way; NULL: none */
 };
@@ -162,6 +166,12 @@ extern __thread struct preload_thread preload_thread;
 
 /* plugin.c: returns true while a communicator is made that NCCL alone tells of. */
 bool session_by_profiler(void);
+/* Returns true if this library was loaded by NCCL, as its profiler plugin, and not with the program. */
+bool plugin_alone(void);
+/* watcher.c: the name of the run that this process belongs to, as its launcher and environment say. */
+void watcher_key(char *key, size_t len);
+/* Starts the monitor of this host, for the run with this name, and waits until it listens. 0 or a negative errno. */
+int watcher_start(const char *key);
 
 /* Returns the n-th rank's of this process, NULL: there are not so many. */
 struct session *session_nth(int n);

@@ -1,5 +1,6 @@
-/* plugin.c: calls of an NCCL without wrappers in front (linked statically): it tells of them
- * itself, as to its profiler plugin: collectives, without their operator. */
+/* plugin.c: calls as NCCL itself tells of them, to its profiler plugin: of an NCCL that is linked statically, or where this library
+ * is loaded as the plugin alone. It does not tell of calls without elements, of a communicator of one rank, of puts and
+ * signals, of calls whose arguments it refuses, of operators, and of roots of gathers and scatters. */
 #include <dlfcn.h>
 
 #include "base/parse.h"
@@ -13,6 +14,15 @@ bool session_by_profiler(void)
 	return making;
 }
 
+bool plugin_alone(void)
+{
+	/* RTLD_DEFAULT would find it in this library's own scope */
+	static void *program;
+
+	program = program ? program : dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
+	return !symbol_in(program, "hangar_pause");
+}
+
 /* Returns true if the wrappers stand in front of this NCCL: they see all of it. */
 static bool is_wrapped(const void *word)
 {
@@ -20,7 +30,7 @@ static bool is_wrapped(const void *word)
 	void *known = resolve(OF_NCCL, "ncclGetVersion", &kept);
 	Dl_info theirs, own;
 
-	return known && dladdr(known, &theirs) && dladdr(word, &own) &&
+	return !plugin_alone() && known && dladdr(known, &theirs) && dladdr(word, &own) &&
 	       theirs.dli_fbase == own.dli_fbase;
 }
 
@@ -38,8 +48,11 @@ static void *comm_made(const void *word, uint64_t hash, int nranks, int rank)
 	making = false;
 	make_end(&m, NCCL_SUCCESS);
 	if (m.number >= 0) {
-		say_once("NCCL is part of the program: recorded is what its profiler tells, and no "
-			 "fault reaches it");
+		m.session->comms[m.number].told = true;
+		m.session->recorder.memory->header.told = 1;
+		if (!plugin_alone())
+			say_once("NCCL is part of the program: recorded is what its profiler "
+				 "tells, and no fault reaches it");
 		return comm;
 	}
 	free(comm);
@@ -52,38 +65,141 @@ static void comm_gone(void *comm)
 	free(comm);
 }
 
-static void group(bool begins)
+/* This thread's outermost group. */
+static __thread struct {
+	bool open, alone;	   /* alone: of one function of NCCL's */
+	bool pending;		   /* `made` returns when it ends */
+	struct made made;	   /* a collective */
+	struct preload_comm *comm; /* of its newest call */
+} outermost;
+
+/* NCCL_IN_PROGRESS where a thread of NCCL's launches the kernels later. */
+static int result(void)
 {
-	if (begins) {
-		group_start();
-	} else {
-		group_ending();
-		group_end(NCCL_SUCCESS, true);
+	return outermost.comm && outermost.comm->later ? NCCL_IN_PROGRESS : NCCL_SUCCESS;
+}
+
+static void end_group(void)
+{
+	if (outermost.pending)
+		call_end(&outermost.made, result());
+	if (!outermost.alone)
+		group_end(result(), true);
+	outermost.open = outermost.pending = false;
+	outermost.comm = NULL;
+}
+
+static void group(enum nccl_group event)
+{
+	switch (event) {
+	case NCCL_GROUP_ALONE:
+	case NCCL_GROUP_BEGUN:
+		outermost.open = true;
+		outermost.alone = event == NCCL_GROUP_ALONE;
+		if (!outermost.alone)
+			group_start();
+		break;
+	case NCCL_GROUP_ENDING:
+		if (outermost.open && !outermost.alone)
+			group_ending();
+		break;
+	case NCCL_GROUP_ENDED:
+		if (outermost.open)
+			end_group();
+		break;
 	}
+}
+
+/* Names as NCCL has them, in the order of its numbers. */
+static int type_of(const char *name)
+{
+	return names_find("ncclInt8 ncclUint8 ncclInt32 ncclUint32 ncclInt64 ncclUint64 "
+			  "ncclFloat16 ncclFloat32 ncclFloat64 ncclBfloat16 ncclFloat8e4m3 "
+			  "ncclFloat8e5m2",
+			  name);
+}
+
+/* Returns the call's ticket, 0: it is not recorded. */
+static uint64_t record(struct made *made)
+{
+	made->session = session_of(made->comm, &made->number);
+	if (!made->session)
+		return 0;
+	outermost.comm = &made->session->comms[made->number];
+	call_record(made);
+	if (outermost.open && outermost.alone && !outermost.pending) {
+		outermost.made = *made;
+		outermost.pending = true;
+	} else {
+		call_end(made, result());
+	}
+	return made->ticket;
+}
+
+/* An alltoall, a gather or a scatter is a group of sends and receives, as NCCL tells it. */
+static void spread(void)
+{
+	if (!outermost.open || !outermost.alone)
+		return;
+	outermost.alone = false;
+	group_start();
 }
 
 static void call(void *comm, const struct nccl_told *told)
 {
-	/* in the order of enum call_kind; types as NCCL numbers them */
+	/* in the order of enum call_kind */
 	int kind = names_find("AllReduce AllGather ReduceScatter Broadcast Reduce", told->func);
-	int type = names_find("ncclInt8 ncclUint8 ncclInt32 ncclUint32 ncclInt64 ncclUint64 "
-			      "ncclFloat16 ncclFloat32 ncclFloat64 ncclBfloat16 ncclFloat8e4m3 "
-			      "ncclFloat8e5m2",
-			      told->datatype);
 	struct made made = { .kind = (enum call_kind)kind,
 			     .count = told->count,
-			     .type = type,
+			     .type = type_of(told->datatype),
 			     .op = -1,
 			     .peer = kind == CALL_BROADCAST || kind == CALL_REDUCE ? told->root
 										   : -1,
 			     .comm = comm,
 			     .stream = told->stream };
 
-	made.session = session_of(comm, &made.number);
-	if (!made.session || kind < 0 || told->captured)
-		return;
-	call_record(&made);
-	call_end(&made, NCCL_SUCCESS);
+	if (kind >= 0 && !told->captured)
+		record(&made);
 }
 
-const struct nccl_listener nccl_listener = { comm_made, comm_gone, group, call };
+static uint64_t pair(void *comm, const struct nccl_told_pair *told)
+{
+	struct made made = { .kind = strcmp(told->func, "Send") == 0 ? CALL_SEND : CALL_RECV,
+			     .count = told->count,
+			     .type = type_of(told->datatype),
+			     .op = -1,
+			     .peer = -1,
+			     .comm = comm,
+			     .stream = told->stream };
+
+	if (told->captured)
+		return 0;
+	spread();
+	return record(&made);
+}
+
+static void peer(void *comm, uint64_t ticket, int peer)
+{
+	int number;
+	struct session *s = session_of(comm, &number);
+
+	if (s)
+		recorder_partner(&s->recorder, ticket, peer);
+}
+
+/* Outside of groups the kernel is one of a non-blocking communicator's, of calls that were held for it. */
+static void launched(void *comm, void *stream)
+{
+	int number;
+	struct session *s = session_of(comm, &number);
+
+	(void)stream;
+	if (!s || outermost.open)
+		return;
+	s->comms[number].later = true;
+	calls_release_held(s, number);
+}
+
+const struct nccl_listener nccl_listener = {
+	comm_made, comm_gone, group, call, pair, peer, launched
+};

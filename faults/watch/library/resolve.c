@@ -69,9 +69,14 @@ void *resolve(enum library_of library, const char *name, void **kept)
 	return *kept;
 }
 
+void *symbol_in(void *handle, const char *name)
+{
+	return real_dlsym()(handle, name);
+}
+
 void *symbol(const char *name)
 {
-	return real_dlsym()(RTLD_DEFAULT, name);
+	return symbol_in(RTLD_DEFAULT, name);
 }
 
 void say(const char *fmt, ...)

@@ -71,13 +71,18 @@ static void identify(struct session *s, int rank, int nranks)
 
 /* ---- the monitor ---- */
 
-/* Its memory goes to this host's monitor. The connection stays: that it closes tells of the end. */
-static int join_monitor(const char *key, int memory_fd)
+/* Its memory goes to this host's monitor, which is started where none listens. The connection stays: that it closes tells
+ * of the end. */
+static int join_monitor(const char *key, bool start, int memory_fd)
 {
 	struct link link = { .fd = -1 };
 	int32_t pid = getpid();
-	int fd = link_connect(key, 0, NULL), rc;
+	int fd = link_connect(key, 0, NULL), rc = 0;
 
+	if (fd == -ECONNREFUSED && start) {
+		rc = watcher_start(key);
+		fd = rc < 0 ? rc : link_connect(key, 0, NULL);
+	}
 	if (fd < 0)
 		return fd;
 	link_init(&link, fd);
@@ -133,7 +138,15 @@ static void forget(void)
 	pthread_mutex_init(&mutex, NULL);
 }
 
-static struct session *make_session(const char *key)
+/* The monitor and its children may read this process's stacks; another process where its number is not known here. */
+static void allow_to_look(int socket)
+{
+	pid_t monitor = link_peer(socket).pid;
+
+	prctl(PR_SET_PTRACER, monitor > 0 ? (unsigned long)monitor : PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+static struct session *make_session(const char *key, bool start)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	struct error err = { .rank = -1 };
@@ -153,7 +166,7 @@ static struct session *make_session(const char *key)
 	memory->program.python_minor = python_minor();
 	s->watch = recorder_watch(&s->recorder);
 	s->device = -1;
-	s->socket = join_monitor(key, fd);
+	s->socket = join_monitor(key, start, fd);
 	close(fd);
 	if (s->socket < 0) {
 		say_once("no monitor %.40s on this host (%s): nothing is recorded", key,
@@ -167,7 +180,7 @@ static struct session *make_session(const char *key)
 		return s;
 	on_exit(note_exit, NULL);
 	pthread_atfork(NULL, NULL, forget);
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	allow_to_look(s->socket);
 	return s;
 }
 
@@ -175,14 +188,19 @@ static struct session *make_session(const char *key)
 static struct session *add_session(void)
 {
 	const char *key = getenv("HANGAR_RUN");
+	bool start = (!key || !*key) && session_by_profiler() && plugin_alone();
 	struct session *s = NULL;
+	char own[40] = "";
 	int v;
 
+	if (start)
+		watcher_key(own, sizeof(own));
+	key = start ? own : key;
 	if (!key || !*key || nsessions >= PRELOAD_RANKS)
 		return NULL;
 	v = nsessions > 0 ? NCCL_OLDEST : version();
 	if ((v >= NCCL_OLDEST && v < NCCL_NEWEST) || session_by_profiler())
-		s = make_session(key);
+		s = make_session(key, start);
 	else
 		say_once("NCCL %d is none of the versions 2.18 to 2.32: nothing is recorded", v);
 	if (s) {

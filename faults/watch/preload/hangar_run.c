@@ -7,6 +7,7 @@
 #include "profiler/nccl_profiler.h"
 #include "base/parse.h"
 #include "preload/fault_spec.h"
+#include "preload/run_apart.h"
 #include "preload/run_monitor.h"
 #include "preload/run_status.h"
 #include "preload/run_wait.h"
@@ -18,6 +19,9 @@ struct arguments {
 	int command;	   /* where it begins in argv, 0: nowhere */
 	bool status;	   /* asks how runs are, and starts none */
 	const char *which; /* run, NULL: all */
+	const char *
+		watch; /* a rank has started this: watch the run with this name, NULL: no rank has */
+	bool plugin;   /* load the library as NCCL's plugin, and not with the program */
 };
 
 static void take_on_hang(struct argp_state *state, void *into, const struct argument *row,
@@ -120,8 +124,12 @@ static void check(struct argp_state *state, void *into)
 {
 	const struct arguments *a = into;
 
-	if (!a->command && !a->status)
+	if (!a->command && !a->status && !a->watch)
 		argument_refuse(state, "which command?");
+	if (a->plugin && a->run.fault)
+		argument_refuse(
+			state,
+			"--plugin: a plugin changes no call: --fault needs the preloaded library");
 }
 
 #define OF(kind, field) ARGUMENT(kind, struct arguments, field)
@@ -143,8 +151,10 @@ static const struct argument rows[] = {
 	{ "csv", 0, "FILE", OF(OWN, run.meter.csv), .take = take_file },
 	{ "topo", 0, "SPEC|FILE.xml", ARGUMENT_OWN, .take = take_topo },
 	{ "trace", 0, "FILE", OF(OWN, run.meter.trace), .take = take_file },
+	{ "plugin", 0, NULL, OF(FLAG, plugin) },
 	{ "status", 0, NULL, OF(FLAG, status) },
 	{ "quiet", 'q', NULL, OF(FLAG, run.quiet) },
+	{ "watch", 0, "RUN", OF(TEXT, watch), .flags = OPTION_HIDDEN },
 };
 
 static const struct argument_table table = {
@@ -156,8 +166,8 @@ static const struct argument_table table = {
 	.check = check,
 };
 
-/* libhangar.so stands beside this program, and before whatever is preloaded already. */
-static void set_preload(void)
+/* libhangar.so stands beside this program, and before whatever is preloaded already; or it is NCCL's plugin. */
+static void set_library(bool plugin)
 {
 	char path[4096], value[2 * 4096];
 	const char *others = getenv("LD_PRELOAD");
@@ -166,6 +176,10 @@ static void set_preload(void)
 		return;
 	if (access(path, R_OK) < 0) {
 		fprintf(stderr, "hangar_run: %s is not there: nothing is recorded\n", path);
+		return;
+	}
+	if (plugin) {
+		setenv("NCCL_PROFILER_PLUGIN", path, 1);
 		return;
 	}
 	snprintf(value, sizeof(value), "%s%s%s", path, others && *others ? ":" : "",
@@ -249,6 +263,15 @@ static void say_not_started(const char *name, int error)
 		fprintf(stderr, "hangar_run: %s: %s\n", name, why);
 }
 
+/* Returns once ranks can reach the monitor. */
+static int watch_apart(struct arguments *a)
+{
+	snprintf(a->run.key, sizeof(a->run.key), "%s", a->watch);
+	a->run.apart = true;
+	a->run.argv = run_apart_command(&a->run.argc);
+	return run_monitor_start(&a->run) == 0 ? 0 : OUTCOME_UNSUPPORTED;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = {
@@ -257,9 +280,13 @@ int main(int argc, char **argv)
 	struct launch launch;
 	int rc = 0;
 
+	if (argc > 1 && strcmp(argv[1], "--watch") == 0)
+		argv = run_apart_options(&argc, argv);
 	arguments_read(&table, argc, argv, &a);
 	if (a.status)
 		return run_status_ask(a.which);
+	if (a.watch)
+		return watch_apart(&a);
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;
@@ -275,7 +302,7 @@ int main(int argc, char **argv)
 		run_key(a.run.key, sizeof(a.run.key), launch.launched ? launch.key : NULL);
 		if (run_monitor_start(&a.run) == 0) {
 			setenv(RUN_KEY, a.run.key, 1);
-			set_preload();
+			set_library(a.plugin);
 			set_log(a.run.out);
 			arm(&a);
 		}

@@ -7,6 +7,7 @@
 #include "diagnoser/diagnoser.h"
 #include "answer/postmortem.h"
 #include "preload/fault_spec.h"
+#include "preload/run_apart.h"
 #include "preload/run_hook.h"
 #include "preload/run_ranks.h"
 #include "preload/run_signals.h"
@@ -34,7 +35,8 @@ struct runner {
 	uint64_t began_ns;
 	bool unseen;	   /* that no NCCL was seen was printed */
 	int faulty;	   /* the rank that the fault is for; -1: none, or it has come */
-	int command_fd;	   /* pidfd of the command */
+	int command_fd;	   /* pidfd of the command; -1: there is none */
+	bool ended;	   /* the command has */
 	int signals_fd;	   /* run_signals_start's */
 	uint64_t ended_ns; /* when no process was left, 0: some is */
 	bool reported;	   /* a verdict: nothing more before all have gone, or go on */
@@ -99,7 +101,7 @@ static bool is_over(struct runner *r, uint64_t now)
 			return false;
 		}
 	/* other hosts' leaders decide with this one when the run is over for all */
-	if (!m->orphaned || (m->input.nhosts && !m->ended)) {
+	if (!r->ended || (m->input.nhosts && !m->ended)) {
 		r->ended_ns = 0;
 		return false;
 	}
@@ -263,8 +265,8 @@ static void step(struct runner *r)
 /* Says once, while the command runs, that nothing is watched so far. */
 static void look_for_ranks(struct runner *r, uint64_t now)
 {
-	if (r->unseen || r->settings->quiet || r->status.looked_ns || r->ended_ns ||
-	    now < r->began_ns + UNSEEN_NS)
+	if (r->unseen || r->settings->quiet || r->settings->apart || r->status.looked_ns ||
+	    r->ended_ns || now < r->began_ns + UNSEEN_NS)
 		return;
 	fprintf(stderr, "hangar_run: no NCCL was seen for 10 s: nothing is watched so far\n");
 	r->unseen = true;
@@ -275,7 +277,10 @@ static void look_at_command(struct runner *r)
 {
 	struct pollfd p = { .fd = r->command_fd, .events = POLLIN };
 
-	r->monitor.orphaned = poll(&p, 1, 0) == 1;
+	if (r->settings->apart)
+		r->ended = r->status.looked_ns || clock_ns() > r->began_ns + UNSEEN_NS;
+	else
+		r->monitor.orphaned = r->ended = poll(&p, 1, 0) == 1;
 	if (run_signals_came(&r->signals_fd))
 		monitor_tell(&r->monitor);
 }
@@ -302,7 +307,7 @@ static void print_unseen(const struct runner *r)
 	if (r->settings->fault && !seen)
 		fprintf(stderr, "hangar_run: the fault that was asked for did not strike: nothing "
 				"was watched, as no rank here is known to have used NCCL\n");
-	else if (!seen && !r->settings->quiet)
+	else if (!seen && !r->settings->quiet && !r->settings->apart)
 		fprintf(stderr, "hangar_run: no NCCL was seen: nothing was watched\n");
 	else if (r->faulty >= 0 && !r->monitor.input.nhosts)
 		fprintf(stderr,
@@ -361,6 +366,8 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 	if (write(ready_fd, &rc, sizeof(rc)) != sizeof(rc))
 		_exit(1);
 	close(ready_fd);
+	if (r->settings->apart && rc == 0)
+		run_apart(&r->monitor, r->settings);
 	if (rc < 0)
 		_exit(0);
 	diagnoser_start(&r->diagnoser);
@@ -412,18 +419,20 @@ int run_monitor_start(const struct run_settings *settings)
 	int ready[2];
 
 	r.faulty = settings->fault && !fault_spec_parse(&spec, settings->fault) ? spec.rank : -1;
-	r.command_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	if (r.command_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {
+	r.command_fd = settings->apart ? -1 : (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if ((r.command_fd < 0 && !settings->apart) || pipe2(ready, O_CLOEXEC) < 0) {
 		rc = -errno;
 		fprintf(stderr, "hangar_run: no monitor: %s\n", strerror(errno));
 		return rc;
 	}
-	fcntl(r.command_fd, F_SETFD, FD_CLOEXEC);
+	if (r.command_fd >= 0)
+		fcntl(r.command_fd, F_SETFD, FD_CLOEXEC);
 	start_apart(&r, ready[1]);
 	close(ready[1]);
 	if (read(ready[0], &rc, sizeof(rc)) != sizeof(rc))
 		rc = -EIO;
 	close(ready[0]);
-	close(r.command_fd);
+	if (r.command_fd >= 0)
+		close(r.command_fd);
 	return rc == -EADDRINUSE ? 0 : rc;
 }

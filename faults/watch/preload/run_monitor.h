@@ -20,6 +20,7 @@ struct run_settings {
 	double slow_percent, slow_seconds; /* as struct monitor_config has them */
 	bool fail_slow;
 	int wait_fd; /* run_wait's, -1: nothing waits */
+	bool apart; /* a rank has started it (library/watcher.c), and no command: it ends after the last rank */
 	struct meter_settings meter;
 	int argc; /* the command */
 	char **argv;

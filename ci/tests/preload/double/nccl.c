@@ -44,6 +44,7 @@ struct op {
 	const float *send; /* of a sum over memory that is there, else NULL */
 	float *recv;
 	size_t count;
+	void *told;	 /* what the profiler answered */
 	struct op *next; /* of its group, on its stream */
 	bool head;
 };
@@ -57,8 +58,15 @@ static void short_sleep(void)
 	usleep(200);
 }
 
-/* ---- the profiler, as NCCL 2.28 calls a plugin's version 5 ---- */
+/* ---- the profiler, as NCCL 2.28 calls a plugin's version 5, and 2.29 on version 6 ---- */
 
+struct group_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	bool captured;
+	int depth;
+};
 struct api_event {
 	uint64_t type;
 	void *parent;
@@ -69,6 +77,34 @@ struct api_event {
 	int root;
 	void *stream;
 	bool captured;
+};
+struct pair_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	const char *func;
+	size_t count;
+	const char *datatype;
+	void *stream;
+	bool captured;
+};
+struct p2p_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	const char *func;
+	void *buffer;
+	const char *datatype;
+	size_t count;
+	int peer;
+	uint8_t channels;
+	void *group;
+};
+struct launch_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	void *stream;
 };
 struct coll_event {
 	uint64_t type;
@@ -94,21 +130,52 @@ static const struct profiler {
 	int (*record)(void *handle, int state, void *arguments);
 	int (*finalize)(void *context);
 } * profiler;
+static void *plugin; /* what was opened for it */
+static int users;    /* communicators that hold it open */
+static pthread_mutex_t plugin_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int event_mask;
 static __thread void *group_handle;
 static __thread bool group_told;
+
+/* As NCCL loads a plugin: by its path, or from the program itself; the newest version that it knows. */
+static void open_plugin(void)
+{
+	const char *name = getenv("NCCL_PROFILER_PLUGIN"), *version = getenv("DOUBLE_VERSION");
+	bool own = name && strcmp(name, "STATIC_PLUGIN") == 0;
+
+	if (!name)
+		return;
+	plugin = dlopen(own ? NULL : name, RTLD_NOW | RTLD_LOCAL);
+	if (plugin && version && atoi(version) >= 22900)
+		profiler = dlsym(plugin, "ncclProfiler_v6");
+	if (plugin && !profiler)
+		profiler = dlsym(plugin, "ncclProfiler_v5");
+}
+
+/* NCCL closes it with its last communicator. */
+static void close_plugin(void)
+{
+	pthread_mutex_lock(&plugin_mutex);
+	if (--users == 0 && plugin) {
+		dlclose(plugin);
+		plugin = NULL;
+		profiler = NULL;
+	}
+	pthread_mutex_unlock(&plugin_mutex);
+}
 
 /* On a thread of its own, as a communicator's init is. */
 static void *profile_init(void *arg)
 {
 	struct comm *c = arg;
-	const char *name = getenv("NCCL_PROFILER_PLUGIN");
 	uint64_t hash = 5381;
 
 	for (const char *at = c->name; *at; at++)
 		hash = hash * 33 ^ (unsigned char)*at;
-	if (name && strcmp(name, "STATIC_PLUGIN") == 0)
-		profiler = dlsym(dlopen(NULL, RTLD_NOW | RTLD_LOCAL), "ncclProfiler_v5");
+	pthread_mutex_lock(&plugin_mutex);
+	if (users++ == 0)
+		open_plugin();
+	pthread_mutex_unlock(&plugin_mutex);
 	if (profiler)
 		profiler->init(&c->profile, hash, &event_mask, NULL, 1, c->nranks, c->rank, NULL);
 	return NULL;
@@ -121,39 +188,80 @@ static bool is_captured(void *stream)
 	return cuStreamIsCapturing(stream, &status) == 0 && status;
 }
 
-/* A call of the program's, in a group; sends and receives are other events. */
-static void profile_call(const struct op *op)
+static const char *datatype_of(const struct op *op)
+{
+	return (op->sign >> 52 & 15) == 7 ? "ncclFloat32" : "ncclInt8";
+}
+
+/* A call of the program's, in a group, whose depth counts the call's own. */
+static void profile_call(struct op *op)
 {
 	static const char *const funcs[] = { "",	  "AllReduce", "AllGather", "ReduceScatter",
 					     "Broadcast", "Reduce" };
-	struct api_event e = { .type = 1 << 8 };
+	struct group_event g = { .type = 1 << 8, .depth = depth + 1 };
+	size_t count = op->sign & 0xffffffffffffull;
+	struct api_event e = { .type = 1 << 9,
+			       .func = op->what == COLLECTIVE ? funcs[op->sign >> 56] : "",
+			       .count = count,
+			       .datatype = datatype_of(op),
+			       .root = (int)(op->sign >> 48 & 15),
+			       .stream = op->stream,
+			       .captured = is_captured(op->stream) };
+	struct pair_event p = { .type = 1 << 10,
+				.func = op->what == SEND ? "Send" : "Recv",
+				.count = count,
+				.datatype = datatype_of(op),
+				.stream = op->stream,
+				.captured = e.captured };
 	void *handle;
 
-	if (profiler && (event_mask & 0x306) && !group_told)
-		profiler->start(op->comm->profile, &group_handle, &e);
-	group_told = true;
-	if (!profiler || op->what != COLLECTIVE || !(event_mask & 0x202))
+	/* NCCL discards an empty collective before it tells of it */
+	if (!profiler || (op->what == COLLECTIVE && count == 0) || op->comm->nranks == 1)
 		return;
-	e = (struct api_event){ .type = 1 << 9,
-				.func = funcs[op->sign >> 56],
-				.count = op->sign & 0xffffffffffffull,
-				.datatype = (op->sign >> 52 & 15) == 7 ? "ncclFloat32" : "ncclInt8",
-				.root = (int)(op->sign >> 48 & 15),
-				.stream = op->stream,
-				.captured = is_captured(op->stream) };
+	if ((event_mask & 0xf06) && !group_told) {
+		profiler->start(op->comm->profile, &group_handle, &g);
+		group_told = true;
+	}
+	if (op->what == COLLECTIVE && (event_mask & 0x202))
+		profiler->start(op->comm->profile, &handle, &e);
+	else if (op->what != COLLECTIVE && (event_mask & 0x404))
+		profiler->start(op->comm->profile, &op->told, &p);
+}
+
+static void profile_kernel(const struct op *op)
+{
+	struct launch_event e = { .type = 1 << 11, .stream = op->stream };
+	void *handle = NULL;
+
+	if (!profiler || !(event_mask & 1 << 11))
+		return;
 	profiler->start(op->comm->profile, &handle, &e);
+	if (handle)
+		profiler->stop(handle);
 }
 
 static void profile_launch(const struct op *op)
 {
-	struct coll_event e = { .type = op->what == COLLECTIVE ? 2 : 4,
-				.channels = 2,
-				.algo = op->sign & 1 ? "RING" : "TREE",
-				.proto = "LL128" };
+	struct coll_event e = {
+		.type = 2, .channels = 2, .algo = op->sign & 1 ? "RING" : "TREE", .proto = "LL128"
+	};
+	struct p2p_event p = { .type = 4, .parent = op->told, .peer = op->peer, .channels = 2 };
 	void *handle;
 
-	if (profiler && (event_mask & (int)e.type))
+	if (!profiler)
+		return;
+	if (op->what == COLLECTIVE && (event_mask & 2))
 		profiler->start(op->comm->profile, &handle, &e);
+	else if (op->what != COLLECTIVE && (event_mask & 4))
+		profiler->start(op->comm->profile, &handle, &p);
+	if (op->head || !op->next)
+		profile_kernel(op);
+}
+
+static void profile_ending(void)
+{
+	if (group_handle)
+		profiler->record(group_handle, 24, NULL);
 }
 
 static void profile_end(void)
@@ -391,6 +499,7 @@ int ncclCommDestroy(void *comm)
 
 	if (c->profile)
 		profiler->finalize(c->profile);
+	close_plugin();
 	return 0;
 }
 
@@ -411,7 +520,12 @@ int ncclCommCount(void *comm, int *count)
 
 int ncclCommAbort(void *comm)
 {
-	((struct comm *)comm)->aborted = true;
+	struct comm *c = comm;
+
+	c->aborted = true;
+	if (c->profile)
+		profiler->finalize(c->profile);
+	close_plugin();
 	return 0;
 }
 
@@ -499,6 +613,7 @@ static void *launch_later(void *arg)
 
 	usleep(20000);
 	double_push(op->stream, run, op);
+	profile_kernel(op);
 	op->comm->pending--;
 	return NULL;
 }
@@ -531,7 +646,10 @@ static int enqueue_op(struct op made)
 	*op = made;
 	profile_call(op);
 	if (depth == 0) {
-		int rc = launch(op);
+		int rc;
+
+		profile_ending();
+		rc = launch(op);
 
 		profile_end();
 		return rc;
@@ -558,6 +676,7 @@ int ncclGroupEnd(void)
 
 	if (--depth > 0)
 		return 0;
+	profile_ending();
 	for (size_t i = 0; i < grouped; i++) {
 		group[i]->head = true;
 		for (size_t k = 0; k < i && group[i]->head; k++)

@@ -88,6 +88,32 @@ UNIT_TEST(test_arrivals, "who did not arrive, and how its process is")
 		}
 }
 
+/* An asleep rank, whose calls NCCL itself told: it may have made one that is never told. A dead one has made none. */
+UNIT_TEST(test_untold, "a call that NCCL does not tell")
+{
+	static const struct {
+		int process, status;
+		const char *wanted;
+	} cases[] = { { PROCESS_ALIVE, 0, "hang missing-call 1 majority" },
+		      { PROCESS_KILLED, SIGKILL, "died rank-killed 1 proved" } };
+
+	UNIT_ROWS(c, cases) {
+		struct record_header told = { .told = 1, .preloaded = 1 };
+
+		all_but(3, 1, OP - 1, OP, odd_count, true);
+		evidence.ranks[1].view.process = c->process;
+		evidence.ranks[1].view.status = c->status;
+		evidence.ranks[1].recorder = &told;
+		judge();
+		evidence.ranks[1].recorder = NULL;
+		finds(c->wanted);
+		CU_ASSERT_EQUAL(c->process == PROCESS_ALIVE,
+				found.nnotes > 0 &&
+					strstr(found.notes[found.nnotes - 1], "without elements"));
+		evidence_release(&evidence);
+	}
+}
+
 /* A rank that its own call's partner let go a call further leaves the other one waiting for its device: that
  * one is in no loop of its own, though its process runs (an alltoallv whose counts disagree, two H200). */
 UNIT_TEST(test_on_device, "a rank on its device")

@@ -3,7 +3,7 @@
 
 #include "profiler/nccl_profiler.h"
 
-/* The descriptors of collectives in src/include/plugin/profiler/profiler_v1.h to v5.h. */
+/* The descriptors of collectives in src/include/plugin/profiler/profiler_v1.h to v6.h. */
 #define HEAD                                                                                       \
 	void *parent;                                                                              \
 	int rank;
@@ -81,14 +81,15 @@ struct plugin {
 	int (*finalize)(void *context);
 };
 extern const struct plugin ncclProfiler_v1, ncclProfiler_v2, ncclProfiler_v3, ncclProfiler_v4,
-	ncclProfiler_v5;
+	ncclProfiler_v5, ncclProfiler_v6;
 static const struct plugin *const plugins[] = { NULL,
 						&ncclProfiler_v1,
 						&ncclProfiler_v2,
 						&ncclProfiler_v3,
 						&ncclProfiler_v4,
-						&ncclProfiler_v5 };
-enum { NEWEST = 5, COLL = 2, P2P = 4 };
+						&ncclProfiler_v5,
+						&ncclProfiler_v6 };
+enum { NEWEST = 6, COLL = 2, P2P = 4 };
 
 static int mask;
 static void *context;
@@ -99,7 +100,7 @@ static void init(int version)
 	int rc;
 
 	context = &mask; /* without a listener: no context */
-	if (version == 5)
+	if (version >= 5)
 		rc = ((int (*)(void **, uint64_t, int *, const char *, int, int, int,
 			       void *))p->init)(&context, 7, &mask, "world", 1, 2, 0, NULL);
 	else if (version == 4)
@@ -140,7 +141,7 @@ static void event(int version, uint64_t type, const char *algo, const char *prot
 		SET(v3, (uint8_t)type);
 	else if (version == 4)
 		SET(v4, (uint8_t)type);
-	else if (version == 5)
+	else if (version >= 5)
 		SET(v5, type);
 	else
 		d.v1.type = (uint8_t)type;

@@ -497,7 +497,8 @@ static void add_difference(const struct scene *s)
 	} else if (no_call && strcmp(ours, "communicator init") == 0)
 		add_line(s->answer, "  lacks %s", ours);
 	else if (no_call)
-		add_line(s->answer, "  lacks %s: %s", place, ours);
+		add_line(s->answer, "  lacks %s%s: %s", v->seq_high > v->seq_low ? "one of " : "",
+			 place, ours);
 	else if (strcmp(ours, "no call") == 0 || strcmp(ours, "unknown") == 0)
 		add_line(s->answer, "  made %s: %s, the others did not", place, theirs);
 	else if (strcmp(v->field, "order") == 0 && theirs[0])

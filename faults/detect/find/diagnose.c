@@ -267,6 +267,28 @@ static void doubt_undated(struct walk *w)
 	}
 }
 
+/* NCCL leaves out some calls that it tells its plugin of: that none was told is no proof that none was made. */
+static void doubt_untold(struct walk *w)
+{
+	const enum answer_class c = w->d->class;
+
+	if (c != CLASS_MISSING && c != CLASS_SKIPPED && c != CLASS_EARLY &&
+	    c != CLASS_SKIPPED_OR_EARLY && c != CLASS_UNMATCHED)
+		return;
+	for (int i = 0; i < w->ctx.run->nranks; i++) {
+		const struct evidence_rank *r = &w->ctx.run->ranks[i];
+
+		if (!w->named.in[i] || !r->recorder || !r->recorder->told)
+			continue;
+		w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_UNTOLD);
+		answer_note(w->d,
+			    "NCCL's profiler tells of no call without elements and of no put or "
+			    "signal: rank %d may have made such a one instead.",
+			    rank_number(w->ctx.run, i));
+		return;
+	}
+}
+
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 {
 	enum rule_outcomes outcome = outcome_bit(w->ctx.outcome);
@@ -286,6 +308,7 @@ static void walk_rows(struct walk *w, const struct rule *table, size_t n)
 			    table[i].flags & (RULE_DIVERGED | RULE_JOINS))
 				doubt_idle(w);
 			doubt_undated(w);
+			doubt_untold(w);
 			break;
 		}
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/proc_stat.h"
 #include "diagnoser/folder.h"
 #include "watch/monitor.h"
 
@@ -14,6 +15,7 @@
 static const struct monitor *watched;
 static const struct run_settings *own;
 static int log_fd = -1;
+static pid_t launcher; /* of the newest rank: torchrun, a shell */
 
 /* Opens it at the first line: a run without one leaves nothing behind. */
 static void open_log(void)
@@ -56,6 +58,16 @@ static bool put_in(int fd, const char *text, size_t bytes)
 	       write(fd, text, bytes < LINE_MOST ? bytes : LINE_MOST) > 0;
 }
 
+static bool put_to(pid_t pid, const char *text, size_t bytes)
+{
+	int fd = copy_of_error(pid);
+	bool done = fd >= 0 && put_in(fd, text, bytes);
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
 static ssize_t put(void *unused, const char *text, size_t bytes)
 {
 	bool done = false;
@@ -66,14 +78,22 @@ static ssize_t put(void *unused, const char *text, size_t bytes)
 		log_fd = -1;
 	for (size_t i = 0; i < watched->nranks && !done; i++) {
 		const struct rank_view *view = &watched->ranks[i].view;
-		int fd = view->process < PROCESS_EXITED ? copy_of_error(view->pid) : -ESRCH;
 
-		if (fd >= 0) {
-			done = put_in(fd, text, bytes);
-			close(fd);
-		}
+		done = view->process < PROCESS_EXITED && put_to(view->pid, text, bytes);
 	}
+	if (!done && launcher > 1)
+		put_to(launcher, text, bytes);
 	return (ssize_t)bytes;
+}
+
+void run_apart_look(void)
+{
+	static size_t seen;
+	struct proc_stat stat;
+
+	if (watched->nranks > seen && proc_stat_read(&stat, watched->ranks[seen].view.pid, 0))
+		launcher = stat.parent;
+	seen = watched->nranks;
 }
 
 void run_apart(const struct monitor *monitor, const struct run_settings *settings)

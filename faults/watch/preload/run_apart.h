@@ -10,6 +10,9 @@ struct monitor;
  * else where runs are saved. `monitor` knows the ranks; both arguments outlive the process's output. */
 void run_apart(const struct monitor *monitor, const struct run_settings *settings);
 
+/* Notes the launcher of ranks that have come, to whose standard error lines go once no rank is left. */
+void run_apart_look(void);
+
 /* Reads /proc for the command line of the process that has started this one. Returns its words (argc of them, NULL behind; allocated once, never freed), or those
  * of this program. */
 char **run_apart_command(int *argc);

@@ -294,6 +294,8 @@ static void watch_command(struct runner *r)
 
 		poll(fds, n, r->reported ? 100 : r->hooks.interval_ms(r->hooks.ctx));
 		look_at_command(r);
+		if (r->settings->apart)
+			run_apart_look();
 		step(r);
 		look_for_ranks(r, clock_ns());
 	}
@@ -404,7 +406,8 @@ int run_monitor_start(const struct run_settings *settings)
 {
 	struct runner r = {
 		.settings = settings,
-		.meter = { .settings = &settings->meter, .quiet = settings->quiet },
+		.meter = { .settings = &settings->meter,
+			   .quiet = settings->quiet || settings->apart },
 		.diagnoser.site = { .arg = (void *)settings,
 				    .name = basename(settings->argv[0]),
 				    .key = settings->key,

@@ -408,10 +408,11 @@ static bool all_gone(const struct monitor *m)
 	return m->config.preloaded && gone > 0 && gone == m->nranks;
 }
 
-/* Ranks that come once all are gone are of the program's next attempt: they wait until these are forgotten. */
+/* Ranks that come once all were seen to be gone are of the program's next attempt: they wait until these are forgotten. A
+ * rank that is heard in the same look as the end of the others was only slow. */
 static bool is_early(const struct monitor *m, const struct monitor_peer *peer)
 {
-	return peer->rank < 0 && all_gone(m) && link_next(&peer->link) == MESSAGE_HELLO;
+	return peer->rank < 0 && m->all_gone && all_gone(m) && link_next(&peer->link) == MESSAGE_HELLO;
 }
 
 /* Those that are ranks, or (`others`) those that are not yet. */
@@ -453,6 +454,7 @@ void members_look(struct monitor *m, uint64_t now)
 		if (m->config.preloaded)
 			members_expect(m, &rank->view, m->memories[i]);
 	}
+	m->all_gone = all_gone(m);
 }
 
 bool members_any(const struct monitor *m)

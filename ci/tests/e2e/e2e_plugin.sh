@@ -1,0 +1,105 @@
+#!/bin/bash
+# e2e_plugin.sh: libhangar.so as NCCL's profiler plugin, by NCCL_PROFILER_PLUGIN alone, over test doubles of libnccl and libcuda: it
+# names what one rank does wrong, and a job does not notice it.
+# timeout: 120
+source "$(dirname "$0")/lib.sh"
+
+subject=$BUILD/tests/double/subject
+export DOUBLE_DIR=$work LD_LIBRARY_PATH=$BUILD/tests/double NCCL_PROFILER_PLUGIN=$BUILD/libhangar.so
+cd "$work" || exit 1
+
+watchers() { pgrep -f -- "hangar_run --watch" | while read -r pid; do ! grep -qz "^HANGAR_E2E=$token$" "/proc/$pid/environ" || echo "$pid"; done; }
+unwatched() { [ -z "$(watchers)" ]; }
+
+# tells CODE VERDICT WORD...: the subject with these words ends with CODE and a verdict that matches; an empty VERDICT: without a word
+tells() {
+	local code=$1 verdict=$2 n=$BASHPID rc
+	shift 2
+	HANGAR_OPTIONS="--on-hang=kill --timeout 3 --out $work/dir.$n" HANGAR_E2E=$token DOUBLE_ID=p$n timeout 60 "$subject" 4 40 halves "$@" >"$work/out.$n" 2>&1
+	rc=$?
+	if [ $rc != "$code" ] || ! if [ -z "$verdict" ]; then [ ! -s "$work/out.$n" ]; else grep -q "^# verdict: .*$verdict" "$work/out.$n"; fi; then
+		echo "$* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$work/out.$n")" >>"$work/failed"
+	fi
+}
+# NCCL tells of no reduction operator and of no replay of a graph; that a call was not told is no proof that it was not made
+for row in "0|" "0||nonblocking" "0||graph" "0||pairs sync" "0||many" "5||fails" \
+	"137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7" "137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|count=2@9" \
+	"137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|nonblocking count=2@9" \
+	"137|class=order-cycle ranks=1 comm=0 seq=25|swap=1@9 one-stream" "137|class=rank-killed ranks=1 .*proved|kill=1@9" \
+	"137|class=rank-stopped ranks=2 .*proved|stop=2@9" "137|class=missing-call ranks=2 comm=0 seq=25 .*confidence=majority|asleep=2@9" \
+	"137|class=p2p-unmatched ranks=1 .*pair=0>1|skip-recv=1@9 pairs sync" "3|class=rank-exited ranks=3|exit3=3@9"; do
+	IFS='|' read -r code verdict words <<<"$row"
+	# shellcheck disable=SC2086 # a list of words
+	tells "$code" "$verdict" $words &
+	checks=$((checks + 1))
+done
+wait
+while read -r line; do fail "$line"; done < <(cat "$work/failed" 2>/dev/null)
+within 30 unwatched || fail "watchers are left: $(watchers)"
+
+# version 6, which NCCL has from 2.29 on
+DOUBLE_VERSION=22907 tells 137 "class=skipped-call ranks=1 comm=0 seq=19" skip=1@7
+check "version 6 is told, too: $(cat "$work/failed" 2>/dev/null)" [ ! -s "$work/failed" ]
+
+# the watcher holds no descriptor of the job's: a pipe that stays open makes subprocess.run, ssh and docker wait
+cat >held.py <<'P'
+import os, subprocess, sys, time
+def watchers():
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            ours = b"HANGAR_E2E=" + sys.argv[1].encode() in open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
+            if ours and b"--watch" in open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0"):
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+job = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+pipes = {os.readlink(f"/proc/self/fd/{f.fileno()}") for f in (job.stdout, job.stderr)}
+for _ in range(200):
+    if watchers():
+        break
+    time.sleep(.05)
+time.sleep(.3)
+seen = held = 0
+for pid in watchers():
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        continue
+    seen += 1
+    held += any(link in pipes for link in links)
+out, err = job.communicate()
+print("watched" if seen else "unwatched", "held" if held else "free", job.returncode, len(out), len(err))
+P
+check "a watcher holds none of the job's pipes" \
+	[ "$(HANGAR_E2E=$token DOUBLE_ID=held timeout 60 python3 held.py "$token" "$subject" 2 2500)" = "watched free 0 0 0" ]
+
+# a watcher that is killed, none beside the library, options that are none: the job goes on
+killed() {
+	HANGAR_E2E=$token DOUBLE_ID=killed timeout 60 "$subject" 2 3000 >"$work/killed" 2>&1 &
+	within 20 eval '[ -n "$(watchers)" ]'
+	kill -9 $(watchers)
+	wait $!
+}
+check "a watcher that is killed is not noticed" killed
+check "and nothing was said: $(cat "$work/killed")" [ ! -s "$work/killed" ]
+mkdir alone && cp "$BUILD/libhangar.so" alone/
+without() { NCCL_PROFILER_PLUGIN=$work/alone/libhangar.so HANGAR_E2E=$token DOUBLE_ID=without timeout 60 "$subject" 2 40 >"$work/without" 2>&1; }
+check "without hangar_run beside it the job goes on" without
+check "a line a rank says why: $(cat "$work/without")" [ "$(grep -c '^hangar: pid .*: no monitor' "$work/without")" = "$(wc -l <"$work/without")" ]
+nonsense() { HANGAR_OPTIONS="--no-such" HANGAR_E2E=$token DOUBLE_ID=nonsense timeout 60 "$subject" 2 40 >"$work/nonsense" 2>&1; }
+check "options that are none leave the job alone" nonsense
+check "and are said: $(cat "$work/nonsense")" grep -q -- "--no-such" "$work/nonsense"
+
+# other libraries' thread-local storage leaves no room for more: the library needs none of it
+check "no static thread-local storage" eval '! readelf -d "$BUILD/libhangar.so" | grep -q STATIC_TLS'
+check "it stays mapped" grep -q NODELETE <(readelf -d "$BUILD/libhangar.so")
+
+# hangar_run --plugin: the same way; a fault needs the preloaded library
+check "--plugin and --fault is refused" [ "$("$BUILD/hangar_run" --plugin --fault=kill:1@3 true 2>/dev/null || echo $?)" = 2 ]
+ran() { ! HANGAR_E2E=$token DOUBLE_ID=ran NCCL_PROFILER_PLUGIN= timeout 60 "$BUILD/hangar_run" --plugin --wait --on-hang=kill --timeout 3 --out "$work/ran" "$subject" 3 40 kill=1@9 >"$work/ran.txt" 2>&1; }
+check "hangar_run --plugin" ran
+check "names the rank: $(head -c 400 "$work/ran.txt")" grep -q "class=rank-killed ranks=1" "$work/ran.txt"
+within 30 unwatched || fail "watchers are left: $(watchers)"
+finish

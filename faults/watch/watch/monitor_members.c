@@ -412,7 +412,8 @@ static bool all_gone(const struct monitor *m)
  * rank that is heard in the same look as the end of the others was only slow. */
 static bool is_early(const struct monitor *m, const struct monitor_peer *peer)
 {
-	return peer->rank < 0 && m->all_gone && all_gone(m) && link_next(&peer->link) == MESSAGE_HELLO;
+	return peer->rank < 0 && m->all_gone && all_gone(m) &&
+	       link_next(&peer->link) == MESSAGE_HELLO;
 }
 
 /* Those that are ranks, or (`others`) those that are not yet. */

@@ -88,24 +88,39 @@ UNIT_TEST(test_arrivals, "who did not arrive, and how its process is")
 		}
 }
 
-/* An asleep rank, whose calls NCCL itself told: it may have made one that is never told. A dead one has made none. */
+/* Ranks whose calls NCCL itself told, asleep or busy: they may be in one that is never told. A dead one is in none. Three
+ * in one set-up left the fourth to blame (an H200, local_comm). */
 UNIT_TEST(test_untold, "a call that NCCL does not tell")
 {
 	static const struct {
-		int process, status;
+		int nranks, lack, process, status;
+		char state;
 		const char *wanted;
-	} cases[] = { { PROCESS_ALIVE, 0, "hang missing-call 1 majority" },
-		      { PROCESS_KILLED, SIGKILL, "died rank-killed 1 proved" } };
+	} cases[] = { { 3, 1, PROCESS_ALIVE, 0, 'S', "hang missing-call 1 majority" },
+		      { 2, 1, PROCESS_ALIVE, 0, 'S', "hang missing-call 1 majority" },
+		      { 4, 1, PROCESS_ALIVE, 0, 'R', "hang host-busy 1 majority" },
+		      { 4, 3, PROCESS_ALIVE, 0, 'R', "hang host-busy 1,2,3 inconclusive" },
+		      { 3, 1, PROCESS_KILLED, SIGKILL, 0, "died rank-killed 1 proved" } };
 
 	UNIT_ROWS(c, cases) {
 		struct record_header told = { .told = 1, .preloaded = 1 };
 
-		all_but(3, 1, OP - 1, OP, odd_count, true);
-		evidence.ranks[1].view.process = c->process;
-		evidence.ranks[1].view.status = c->status;
-		evidence.ranks[1].recorder = &told;
+		calls_set_up(c->nranks);
+		for (int i = 0; i < c->nranks; i++) {
+			bool lacks = i >= 1 && i <= c->lack;
+
+			play(i, lacks ? OP - 1 : OP, odd_count, !lacks);
+			if (!lacks)
+				continue;
+			evidence.ranks[i].view.process = c->process;
+			evidence.ranks[i].view.status = c->status;
+			evidence.ranks[i].state = c->state;
+			evidence.ranks[i].cpu_share = c->state == 'R' ? 0.99 : 0;
+			evidence.ranks[i].recorder = &told;
+		}
 		judge();
-		evidence.ranks[1].recorder = NULL;
+		for (int i = 0; i < c->nranks; i++)
+			evidence.ranks[i].recorder = NULL;
 		finds(c->wanted);
 		CU_ASSERT_EQUAL(c->process == PROCESS_ALIVE,
 				found.nnotes > 0 &&

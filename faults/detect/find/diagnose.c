@@ -267,26 +267,41 @@ static void doubt_undated(struct walk *w)
 	}
 }
 
-/* NCCL leaves out some calls that it tells its plugin of: that none was told is no proof that none was made. */
+/* Returns true if the finding rests on a call that a rank lacks, or on the rank's being outside of all calls. */
+static bool rests_on_absence(enum answer_class class)
+{
+	return class == CLASS_MISSING || class == CLASS_SKIPPED || class == CLASS_EARLY ||
+	       class == CLASS_SKIPPED_OR_EARLY || class == CLASS_UNMATCHED || class == CLASS_BUSY ||
+	       class == CLASS_BLOCKED;
+}
+
+/* NCCL leaves out some calls, and set-ups, that it tells its plugin of: that none was told is no proof that none was made, and
+ * ranks that stand together may be in one. A rank that reads a known file is in none. */
 static void doubt_untold(struct walk *w)
 {
-	const enum answer_class c = w->d->class;
+	size_t told = 0;
+	int first = -1;
 
-	if (c != CLASS_MISSING && c != CLASS_SKIPPED && c != CLASS_EARLY &&
-	    c != CLASS_SKIPPED_OR_EARLY && c != CLASS_UNMATCHED)
-		return;
-	for (int i = 0; i < w->ctx.run->nranks; i++) {
+	for (int i = 0; rests_on_absence(w->d->class) && i < w->ctx.run->nranks; i++) {
 		const struct evidence_rank *r = &w->ctx.run->ranks[i];
 
-		if (!w->named.in[i] || !r->recorder || !r->recorder->told)
+		if (!w->named.in[i] || !r->recorder || !r->recorder->told ||
+		    (w->d->class == CLASS_BLOCKED && r->file[0]))
 			continue;
-		w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_UNTOLD);
-		answer_note(w->d,
-			    "NCCL's profiler tells of no call without elements and of no put or "
-			    "signal: rank %d may have made such a one instead.",
-			    rank_number(w->ctx.run, i));
-		return;
+		first = first < 0 ? i : first;
+		told++;
 	}
+	if (told == 0)
+		return;
+	w->d->confidence =
+		confidence_of(w->d->confidence,
+			      1u << REASON_UNTOLD |
+				      reason_if(told > 1 && 2 * told >= (size_t)w->ctx.run->nranks,
+						REASON_UNTOLD_TOGETHER));
+	answer_note(w->d,
+		    "NCCL's profiler tells of no call without elements, no put or signal and no "
+		    "set-up that waits: rank %d may be in one.",
+		    rank_number(w->ctx.run, first));
 }
 
 static void walk_rows(struct walk *w, const struct rule *table, size_t n)

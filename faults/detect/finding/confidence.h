@@ -27,7 +27,8 @@ struct rule_ctx;
 	row(REASON_OTHER_CAUSE, INCONCLUSIVE) /* what another rank did would leave the same evidence */ \
 	row(REASON_SAME_LINE, INCONCLUSIVE) /* a culprit is in the framework's call that others wait in */ \
 	row(REASON_UNDATED, INCONCLUSIVE) /* a culprit's record may end before what it did next */ \
-	row(REASON_UNTOLD, MAJORITY) /* NCCL may not have told of a call that a culprit lacks */ \
+	row(REASON_UNTOLD, MAJORITY) /* NCCL may not have told of a call that a culprit is in, or has made */ \
+	row(REASON_UNTOLD_TOGETHER, INCONCLUSIVE) /* the same of several, and of half of the ranks or more */ \
 	row(REASON_SOME_UNKNOWN, MAJORITY) /* something of fewer than half of the ranks is not known */ \
 	row(REASON_MOST_UNKNOWN, INCONCLUSIVE) /* the same of half of the ranks or more */
 /* clang-format on */

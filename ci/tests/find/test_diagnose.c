@@ -88,8 +88,8 @@ UNIT_TEST(test_arrivals, "who did not arrive, and how its process is")
 		}
 }
 
-/* Ranks whose calls NCCL itself told, asleep or busy: they may be in one that is never told. A dead one is in none. Three
- * in one set-up left the fourth to blame (an H200, local_comm). */
+/* Ranks whose calls NCCL itself told, asleep or busy: they may be in one that is never told. A
+ * dead one is in none. Three in one set-up left the fourth to blame (an H200, local_comm). */
 UNIT_TEST(test_untold, "a call that NCCL does not tell")
 {
 	static const struct {
@@ -129,8 +129,42 @@ UNIT_TEST(test_untold, "a call that NCCL does not tell")
 	}
 }
 
-/* A rank that its own call's partner let go a call further leaves the other one waiting for its device: that
- * one is in no loop of its own, though its process runs (an alltoallv whose counts disagree, two H200). */
+/* A rank that lost a connection left first: the other side may be the cause, or what is between
+ * (an H200: sixty set-ups). */
+UNIT_TEST(test_lost_peer, "the first to leave lost a peer")
+{
+	static const struct {
+		const char *said, *wanted;
+	} cases[] = {
+		{ "[rank2]: socketPollConnect: connect to 127.0.0.1<60751> returned Connection "
+		  "refused, "
+		  "exceeded error retry count after 35 attempts",
+		  "died error - inconclusive" },
+		{ "train.py:9: ncclRemoteError: socketProgress: Connection closed by remote peer",
+		  "died error - inconclusive" },
+		{ "train.py:9: OperationalError: data base: Connection refused",
+		  "died rank-exited 2 proved" },
+		{ "train.py:9: ValueError: loss is NaN", "died rank-exited 2 proved" },
+	};
+
+	UNIT_ROWS(c, cases) {
+		struct record_header recorder = { .preloaded = 1 };
+
+		all_but(4, 2, OP - 1, OP, odd_count, true);
+		evidence.ranks[2].view.process = PROCESS_EXITED;
+		evidence.ranks[2].view.status = 1;
+		evidence.ranks[2].recorder = &recorder;
+		snprintf(evidence.ranks[2].said, sizeof(evidence.ranks[2].said), "%s", c->said);
+		judge();
+		evidence.ranks[2].recorder = NULL;
+		finds(c->wanted);
+		evidence_release(&evidence);
+	}
+}
+
+/* A rank that its own call's partner let go a call further leaves the other one waiting for its
+ * device: that one is in no loop of its own, though its process runs (an alltoallv whose counts
+ * disagree, two H200). */
 UNIT_TEST(test_on_device, "a rank on its device")
 {
 	calls_set_up(2);
@@ -145,8 +179,8 @@ UNIT_TEST(test_on_device, "a rank on its device")
 	expect(OUTCOME_HANG, "unexplained", "-", -1, -1, OP);
 }
 
-/* Two lack the call: one asleep, one in a loop, which may be for the first. A rank inside init of another
- * communicator is kept there. */
+/* Two lack the call: one asleep, one in a loop, which may be for the first. A rank inside init
+ * of another communicator is kept there. */
 UNIT_TEST(test_not_proved, "who waits elsewhere, or may")
 {
 	calls_set_up(4);
@@ -214,8 +248,8 @@ static void same_calls_case(const struct arrival *a, int nranks, uint32_t set, i
 	CU_ASSERT_STRING_EQUAL(found.theirs, made ? "made, cannot complete" : "no call");
 }
 
-/* Rank 1 is held in some way, in the call that the others wait in or before it, and rank 3 lacks that call or does
- * not. Stopped is what does not run at all. */
+/* Rank 1 is held in some way, in the call that the others wait in or before it, and rank 3 lacks
+ * that call or does not. Stopped is what does not run at all. */
 UNIT_TEST(test_held, "stopped beside another one that lacks the call")
 {
 	static const struct {
@@ -270,8 +304,8 @@ UNIT_TEST(test_same_calls, "stopped or dead after the calls that all made")
 	}
 }
 
-/* A broadcast lets its root go, and an exchange the ranks that are not beside the culprit: those wait
- * elsewhere by right. A rank that never came to the call is not past it. */
+/* A broadcast lets its root go, and an exchange the ranks that are not beside the culprit: those
+ * wait elsewhere by right. A rank that never came to the call is not past it. */
 UNIT_TEST(test_some_let_go, "calls that let some ranks go")
 {
 	static const struct {

@@ -23,9 +23,11 @@ enum proc_hold {
 	HOLD_FROZEN,  /* the freezer of its cgroup, version 1 or 2 */
 	HOLD_GONE     /* no such process, or it has ended */
 };
-/* A process that cannot be read (hidepid, 0 for one of another namespace) is held by nothing that is known: HOLD_NONE. */
+/* A process that cannot be read (hidepid, 0 for one of another namespace) is held by nothing
+ * that is known: HOLD_NONE. */
 enum proc_hold proc_hold_read(pid_t pid);
-/* A text for the user: how a process is held, and how it runs again. NULL for HOLD_NONE and HOLD_GONE. */
+/* A text for the user: how a process is held, and how it runs again. NULL for HOLD_NONE and
+ * HOLD_GONE. */
 const char *proc_hold_hint(enum proc_hold hold);
 
 /* The process that traces this one, a debugger or the like; 0: none, or that is not known. */
@@ -43,9 +45,9 @@ struct proc_account {
 /* Reads the main thread of process `pid`, for 0 the calling one. False: no thread, no account. */
 bool proc_account_read(struct proc_account *account, pid_t pid);
 
-/* Bytes that process `pid` and those that its main thread started, three generations, have read and written
- * (/proc/PID/io), and those of pages that were new to it: they grow while it works, and not while it waits or
- * spins. 0 where they cannot be read. */
+/* Bytes that process `pid` and those that its main thread started, three generations, have read
+ * and written (/proc/PID/io), and those of pages that were new to it: they grow while it works,
+ * and not while it waits or spins. 0 where they cannot be read. */
 uint64_t proc_moved_read(pid_t pid);
 
 /* ---- a process that exits, before waitpid returns it ---- A process with a GPU returns memory and

@@ -43,7 +43,8 @@ struct nccl_listener {
 	void (*group)(enum nccl_group event);
 	/* A collective call inside a group. */
 	void (*call)(void *comm, const struct nccl_told *call);
-	/* A send or receive, whose partner is told when it is launched: a number for peer(), 0: none is wanted. */
+	/* A send or receive, whose partner is told when it is launched: a number for peer(), 0:
+	 * none is wanted. */
 	uint64_t (*pair)(void *comm, const struct nccl_told_pair *call);
 	void (*peer)(void *comm, uint64_t pair, int peer);
 	/* A kernel was launched on the stream, perhaps by a thread of NCCL's. */

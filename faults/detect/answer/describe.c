@@ -88,7 +88,8 @@ static double idle_seconds(const struct rank_view *v)
 	return v->waiting ? v->waited : -1;
 }
 
-/* "8", of a group "15-16"; of calls on several communicators only the newest is known: "up to 16". */
+/* "8", of a group "15-16"; of calls on several communicators only the newest is known: "up to
+ * 16". */
 static void say_number(const struct scene *s, const struct rank_view *v, const struct record *r,
 		       char *buf, size_t len)
 {
@@ -205,7 +206,8 @@ struct rank_doing rank_doing(const struct rank_view *v, bool culprit)
 	return d;
 }
 
-/* Describes a rank, or with `one` false several. Returns for how many seconds, negative: not told. */
+/* Describes a rank, or with `one` false several. Returns for how many seconds, negative: not
+ * told. */
 static double say_doing(const struct scene *s, const struct rank_view *v, bool culprit, bool one,
 			char *buf, size_t len)
 {
@@ -319,7 +321,8 @@ static void say_group(const struct scene *s, const struct group *g, char *buf, s
 		snprintf(buf, len, "%s", list);
 }
 
-/* Drops the function behind a line of code, or else what stands behind the last comma. False: there is neither. */
+/* Drops the function behind a line of code, or else what stands behind the last comma. False:
+ * there is neither. */
 static bool drop_last(char *doing)
 {
 	char *at = doing[0] && doing[strlen(doing) - 1] == ')' ? strrchr(doing, '(') : NULL;
@@ -331,8 +334,8 @@ static bool drop_last(char *doing)
 	return true;
 }
 
-/* Makes room for where the culprit stands now: where its last call came from matters less, and the system call has a line
- * of its own, `own`. */
+/* Makes room for where the culprit stands now: where its last call came from matters less, and
+ * the system call has a line of its own, `own`. */
 static void make_room(size_t taken, char *doing, char *tail, char *own, size_t len)
 {
 	char *call;

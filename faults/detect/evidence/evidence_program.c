@@ -1,4 +1,5 @@
-/* evidence_program.c: what is known of a rank's program beside its calls: its Python, what it said last, when it left. */
+/* evidence_program.c: what is known of a rank's program beside its calls: its Python, what it
+ * said last, when it left. */
 #include "base/error.h"
 #include "base/proc_stat.h"
 #include "evidence/evidence.h"
@@ -27,7 +28,8 @@ static const char *behind_rank(const char *line)
 	return n > 0 && strncmp(line + n, "]: ", 3) == 0 ? line + n + 3 : line;
 }
 
-/* The innermost line of the program's own in a traceback: "train.py:88"; `at` is the line of a frame. */
+/* The innermost line of the program's own in a traceback: "train.py:88"; `at` is the line of a
+ * frame. */
 static void take_frame(const char *at, char *place, size_t len)
 {
 	const char *path = at + strlen("  File \""), *end = strchr(path, '"'), *file = path;
@@ -43,8 +45,8 @@ static void take_frame(const char *at, char *place, size_t len)
 		snprintf(place, len, "%.*s:%d", (int)(end - file), file, number);
 }
 
-/* Returns true for "ValueError: loss is NaN", "KeyboardInterrupt": a name, and nothing or a text behind it. A line that another
- * thread wrote between those of a traceback is none. */
+/* Returns true for "ValueError: loss is NaN", "KeyboardInterrupt": a name, and nothing or a text
+ * behind it. A line that another thread wrote between those of a traceback is none. */
 static bool is_exception(const char *line)
 {
 	size_t n = 0;
@@ -54,7 +56,8 @@ static bool is_exception(const char *line)
 	return n > 0 && (line[n] == ':' || line[n] == '\n' || line[n] == '\0');
 }
 
-/* The line behind the newest traceback of Python's, "RuntimeError: loss is NaN", and where that was raised; NULL: none. */
+/* The line behind the newest traceback of Python's, "RuntimeError: loss is NaN", and where that
+ * was raised; NULL: none. */
 static const char *exception_of(const char *text, char *place, size_t len)
 {
 	static const char mark[] = "Traceback (most recent call last):\n";
@@ -71,7 +74,8 @@ static const char *exception_of(const char *text, char *place, size_t len)
 	return NULL;
 }
 
-/* The newest line that says of an error; NULL: none does. A line of a traceback, or of the program's source in it, says nothing. */
+/* The newest line that says of an error; NULL: none does. A line of a traceback, or of the
+ * program's source in it, says nothing. */
 static const char *error_of(const char *text)
 {
 	static const char *const words[] = { "rror",  "xception", "terminate called",
@@ -89,8 +93,8 @@ static const char *error_of(const char *text)
 	return found;
 }
 
-/* Writes the exception, or error, of this line; of one of NCCL's its name and, from lines below, the library's own words:
- * "ncclRemoteError: socketPollConnect: ..." */
+/* Writes the exception, or error, of this line; of one of NCCL's its name and, from lines below,
+ * the library's own words: "ncclRemoteError: socketPollConnect: ..." */
 static void put_said(const char *line, char *said, size_t len)
 {
 	static const char mark[] = "Last error:\n";
@@ -156,8 +160,8 @@ void evidence_find_starters(struct evidence *e)
 	}
 }
 
-/* How much of what a rank said of its end, "train.py:88: ValueError: loss is NaN", is line of code and exception; 0: it has
- * none. */
+/* How much of what a rank said of its end, "train.py:88: ValueError: loss is NaN", is line of
+ * code and exception; 0: it has none. */
 static size_t exception_length(const char *said)
 {
 	size_t n = strcspn(said, " "), more = said[n] ? strcspn(said + n + 1, ": ") : 0;
@@ -171,10 +175,14 @@ bool evidence_lost_peer(const struct evidence_rank *rank)
 					     "Connection reset",      "onnection closed",
 					     "Broken pipe",	      "No route to host",
 					     "Network is unreachable" };
-	bool job = strstr(rank->said, "nccl") || strstr(rank->said, "NCCL") ||
-		   strstr(rank->said, "Dist"),
-	     lost = false;
+	/* the latter are NCCL's functions, in its "Last error" */
+	static const char *const jobs[] = { "nccl",	   "NCCL",	  "Dist",
+					    "socketPoll",  "socketProg",  "socketStart",
+					    "socketFinal", "bootstrapNet" };
+	bool job = false, lost = false;
 
+	for (size_t i = 0; i < LENGTH(jobs); i++)
+		job |= strstr(rank->said, jobs[i]) != NULL;
 	for (size_t i = 0; i < LENGTH(words); i++)
 		lost |= strstr(rank->said, words[i]) != NULL;
 	return lost && job; /* a data base that cannot be reached is a cause of its own */

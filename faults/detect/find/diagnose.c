@@ -1,4 +1,5 @@
-/* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one found. */
+/* diagnose.c: the driver: asks the rules in their order and makes the diagnosis of what one
+ * found. */
 
 #include "base/rank_list.h"
 #include "find/find.h"
@@ -35,7 +36,8 @@ static enum outcome find_outcome(const struct evidence *e)
 	return worst;
 }
 
-/* Makes the context that of these members and their communicator; NULL: of all ranks and no communicator. */
+/* Makes the context that of these members and their communicator; NULL: of all ranks and no
+ * communicator. */
 static struct rule_ctx *look_at(struct walk *w, const struct members *members, bool strict)
 {
 	enum compare how = strict ? COMPARE_STRICT : COMPARE_CALLS;
@@ -101,8 +103,8 @@ static void write_notes(struct answer *d, const struct finding *f)
 		answer_note(d, "%s", f->answer.notes[i]);
 }
 
-/* Returns true if the answer is in what the rule finds, from a clean sheet, about what is at hand. A
- * remark's finding is only written down. */
+/* Returns true if the answer is in what the rule finds, from a clean sheet, about what is at
+ * hand. A remark's finding is only written down. */
 static bool ask(struct walk *w, const struct rule *rule)
 {
 	struct finding *f = &w->finding;
@@ -187,7 +189,8 @@ static void ask_others(struct walk *w, const struct rule *rule, const struct mem
 	}
 }
 
-/* Returns true if the answer is in what the row finds in its communicators; it is in the diagnosis. */
+/* Returns true if the answer is in what the row finds in its communicators; it is in the
+ * diagnosis. */
 static bool ask_row(struct walk *w, const struct rule *rule)
 {
 	const struct members *members = rule->comms == COMMS_EACH    ? next_team(w, w->comms.list)
@@ -244,7 +247,8 @@ static void doubt_idle(struct walk *w)
 		    rank_number(w->ctx.run, idle));
 }
 
-/* After its record ended a culprit in no call may have made the next one, and its device may have come to one. */
+/* After its record ended a culprit in no call may have made the next one, and its device may
+ * have come to one. */
 static void doubt_undated(struct walk *w)
 {
 	for (int i = 0; i < w->ctx.run->nranks; i++) {
@@ -267,7 +271,8 @@ static void doubt_undated(struct walk *w)
 	}
 }
 
-/* Returns true if the finding rests on a call that a rank lacks, or on the rank's being outside of all calls. */
+/* Returns true if the finding rests on a call that a rank lacks, or on the rank's being outside
+ * of all calls. */
 static bool rests_on_absence(enum answer_class class)
 {
 	return class == CLASS_MISSING || class == CLASS_SKIPPED || class == CLASS_EARLY ||
@@ -275,8 +280,9 @@ static bool rests_on_absence(enum answer_class class)
 	       class == CLASS_BLOCKED;
 }
 
-/* NCCL leaves out some calls, and set-ups, that it tells its plugin of: that none was told is no proof that none was made, and
- * ranks that stand together may be in one. A rank that reads a known file is in none. */
+/* NCCL leaves out some calls, and set-ups, that it tells its plugin of: that none was told is no
+ * proof that none was made, and ranks that stand together may be in one. A rank that reads a
+ * known file is in none. */
 static void doubt_untold(struct walk *w)
 {
 	size_t told = 0;
@@ -389,9 +395,9 @@ static int weight(const struct answer *d)
 					       : 3;
 }
 
-/* One investigation for each group of ranks with a communicator of its own (NCCL_TESTS_SPLIT), the others'
- * ranks left out: calls of another one say nothing. The finding that says most is left in `d`. Returns false,
- * `d` as it was, unless there are two groups or more, each complete. */
+/* One investigation for each group of ranks with a communicator of its own (NCCL_TESTS_SPLIT),
+ * the others' ranks left out: calls of another one say nothing. The finding that says most is
+ * left in `d`. Returns false, `d` as it was, unless there are two groups or more, each complete. */
 static bool investigate_groups(const struct evidence *all, struct answer *d)
 {
 	struct answer *one = must(malloc(sizeof(*one)));
@@ -443,8 +449,8 @@ static size_t note_absent(const struct evidence *e, struct answer *d)
 	return n;
 }
 
-/* A divergence in one call may do its damage in a later one. The records of a large run are on disk: they
- * are not looked at where no check found wrong data. */
+/* A divergence in one call may do its damage in a later one. The records of a large run are on
+ * disk: they are not looked at where no check found wrong data. */
 static void find_damage(const struct evidence *e, struct answer *d)
 {
 	for (int i = 0; i < e->nranks; i++) {
@@ -464,7 +470,8 @@ static void find_damage(const struct evidence *e, struct answer *d)
 	}
 }
 
-/* Missing evidence speaks against the finding. A run without fault in what is known may have one. */
+/* Missing evidence speaks against the finding. A run without fault in what is known may have
+ * one. */
 static void doubt(const struct evidence *e, size_t absent, struct answer *d)
 {
 	unsigned reasons = reasons_of_run(e, absent, d->outcome == OUTCOME_OK);

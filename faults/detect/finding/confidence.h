@@ -44,17 +44,20 @@ static inline unsigned reason_if(bool holds, enum reason reason)
 /* Lowers what a rule saw by the reasons: bits 1u << enum reason. */
 enum confidence confidence_of(enum confidence seen, unsigned reasons);
 
-/* Reasons against `first`, the deviation of `rank`, one of the culprits. `tied`: no side of it is larger. */
+/* Reasons against `first`, the deviation of `rank`, one of the culprits. `tied`: no side of it
+ * is larger. */
 unsigned reasons_of_deviation(const struct rule_ctx *ctx, const struct rank_set *culprits,
 			      const struct deviation *first, int rank, bool tied);
 
-/* The same against a culprit that stands where another rank does: at one line of Python, in a framework's communication. Such
- * a rank has come, as far as its program goes: it may wait for the set-up of the call. */
+/* The same against a culprit that stands where another rank does: at one line of Python, in a
+ * framework's communication. Such a rank has come, as far as its program goes: it may wait for
+ * the set-up of the call. */
 unsigned reasons_of_place(const struct rule_ctx *ctx, const struct rank_set *culprits);
 
 /* Reasons against those being culprits that did not make call `seq`. */
 unsigned reasons_of_missing(const struct rule_ctx *ctx, const struct rank_set *behind,
 			    uint64_t seq);
 
-/* Reasons that lie in missing evidence: `absent` ranks left none. `well`: nothing is wrong in what is known. */
+/* Reasons that lie in missing evidence: `absent` ranks left none. `well`: nothing is wrong in
+ * what is known. */
 unsigned reasons_of_run(const struct evidence *evidence, size_t absent, bool well);

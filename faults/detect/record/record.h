@@ -65,8 +65,9 @@ struct record_times {
 
 #define RECORD_AHEAD 1 /* of a preloaded program: the stream has not come to the call yet */
 
-/* The device ran a call at these times; 0: not sampled. Part of the evidence. A preloaded program's end is not known, and its
- * start is the host's time of the call once the stream has come to it. */
+/* The device ran a call at these times; 0: not sampled. Part of the evidence. A preloaded
+ * program's end is not known, and its start is the host's time of the call once the stream has
+ * come to it. */
 struct call_times {
 	uint64_t start_ns, end_ns;
 };
@@ -107,8 +108,8 @@ enum record_device {
 	RECORD_DEVICE_AWAITED
 };
 
-/* Until a child's init has returned its rank and nranks hold these of how many children its parent has
- * and of the parent's number: -2 and below. */
+/* Until a child's init has returned its rank and nranks hold these of how many children its
+ * parent has and of the parent's number: -2 and below. */
 #define RECORD_CHILD(number) (-2 - (int32_t)(number))
 
 /* Arguments of a communicator's init, and its state, which is stored last. */
@@ -135,8 +136,9 @@ struct record_wrong {
 	uint32_t unused;
 };
 
-/* A line of code that calls on one communicator; a line that calls on several has an entry for each. A call's
- * site is the entry's index; entry 0 stays free. Entries are added in order and never change but for `calls`. */
+/* A line of code that calls on one communicator; a line that calls on several has an entry for
+ * each. A call's site is the entry's index; entry 0 stays free. Entries are added in order and
+ * never change but for `calls`. */
 struct record_site {
 	_Atomic uint64_t hash;	/* of the text, never 0; stored last; 0: free, as all behind it */
 	_Atomic uint64_t calls; /* made from there */
@@ -218,8 +220,8 @@ struct record_program {
 	char text[RECORD_SAID];	  /* the newest of these, each at its number modulo the size */
 };
 
-/* When a rank came to a call and was through, on its own clock. The calls of a communicator are sampled alike
- * on all its ranks: record_sampled says of which numbers. No file holds them. */
+/* When a rank came to a call and was through, on its own clock. The calls of a communicator are
+ * sampled alike on all its ranks: record_sampled says of which numbers. No file holds them. */
 #define RECORD_SAMPLES	  1024 /* a power of two */
 #define RECORD_SAMPLE_MAX 1000 /* about so many a second: above that fewer of the calls */
 enum record_clock {
@@ -251,8 +253,8 @@ struct record_total {
 	_Atomic uint64_t calls, bytes;
 };
 
-/* The words that others read while they change: one that stands for nothing else, and one that comes
- * after all that it stands for. A reader gets the latter. */
+/* The words that others read while they change: one that stands for nothing else, and one that
+ * comes after all that it stands for. A reader gets the latter. */
 #define record_put(word, value)	    atomic_store_explicit(word, value, memory_order_relaxed)
 #define record_publish(word, value) atomic_store_explicit(word, value, memory_order_release)
 #define record_get(word)	    atomic_load_explicit(word, memory_order_acquire)
@@ -286,9 +288,9 @@ struct record_memory {
 	char names[RECORD_COMMS][RECORD_NAME]; /* NCCL's, of communicators; written once */
 };
 
-/* Returns true if call `seq` of the communicator `id` belongs to the 1 of 2^shift calls that are sampled. A
- * call that is sampled at one shift is at all smaller ones, so that ranks with different shifts still meet. The finaliser is
- * that of splitmix64 (Steele, Lea, Flood 2014). */
+/* Returns true if call `seq` of the communicator `id` belongs to the 1 of 2^shift calls that are
+ * sampled. A call that is sampled at one shift is at all smaller ones, so that ranks with
+ * different shifts still meet. The finaliser is that of splitmix64 (Steele, Lea, Flood 2014). */
 static inline bool record_sampled(uint64_t id, uint64_t seq, unsigned shift)
 {
 	uint64_t x = id ^ seq * 0x9e3779b97f4a7c15ull;
@@ -311,16 +313,19 @@ static inline bool record_done(const struct record *record, uint64_t completed)
 	return record->ticket <= completed || record->state == RECORD_COMPLETED;
 }
 
-/* site.c: the site with this text on the communicator, added where new, by the rank alone; 0: the table is full. */
+/* site.c: the site with this text on the communicator, added where new, by the rank alone; 0:
+ * the table is full. */
 uint32_t record_site_of(struct record_memory *memory, uint32_t comm, const char *text);
 /* How many entries there are, the free one at the beginning included. */
 size_t record_sites(const struct record_site *sites);
-/* Writes a site's text in printable characters, whatever stands there; "": not known. Returns buf. */
+/* Writes a site's text in printable characters, whatever stands there; "": not known. Returns
+ * buf. */
 char *record_site_text(const struct record_site *sites, size_t n, uint32_t site, char *buf,
 		       size_t len);
 
-/* number.c: no two ranks of a host have the same number: the second one is of another job, which a rank has started, or has
- * no launcher. It gets the next free one, which is printed, for as long as another has its own. */
+/* number.c: no two ranks of a host have the same number: the second one is of another job, which
+ * a rank has started, or has no launcher. It gets the next free one, which is printed, for as
+ * long as another has its own. */
 void record_number_ranks(struct record_memory *const *memories, size_t n);
 
 /* Returns true if the device is past the call of this ticket, which is not yet overwritten. */
@@ -335,7 +340,8 @@ uint64_t record_hash(uint64_t hash, const struct record *record);
 /* The same, but of sends and receives only the partners are left out: they are alike on all ranks
  * where all follow one plan. */
 uint64_t record_hash_strict(uint64_t hash, const struct record *record);
-/* Bytes of a call on a communicator of `nranks` ranks, nccl-tests' size: what one rank has of all ranks' data. */
+/* Bytes of a call on a communicator of `nranks` ranks, nccl-tests' size: what one rank has of
+ * all ranks' data. */
 uint64_t record_bytes(int kind, int dtype, uint64_t count, int nranks);
 /* FNV-1a of a communicator's id, never 0. */
 uint64_t record_hash_id(const void *id, size_t bytes);

@@ -310,7 +310,8 @@ void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, 
 	bool overlaps = goes_on && through_ns != recorder->end_ns &&
 			arrived_ns + OVERLAP_NS < recorder->end_ns;
 
-	/* calls on several streams overlap: the rank's own time is between the end of all and the next */
+	/* calls on several streams overlap: the rank's own time is between the end of all and
+	 * the next */
 	if (goes_on && arrived_ns > recorder->end_ns)
 		recorder->own_ns += arrived_ns - recorder->end_ns;
 	if (!goes_on || through_ns > recorder->end_ns)

@@ -34,12 +34,14 @@ void recorder_init(struct recorder *recorder, struct record_memory *memory, bool
 /* The hooks of this recorder; valid as long as it is. */
 struct watch recorder_watch(struct recorder *recorder);
 
-/* Adds a sample of the call with this ticket, the last one of `calls` of a group, of which the device gave the times, ns
- * on one clock, in the order of the calls. `part`: as in record_sample; own time is counted here. One thread at a time. */
+/* Adds a sample of the call with this ticket, the last one of `calls` of a group, of which the
+ * device gave the times, ns on one clock, in the order of the calls. `part`: as in
+ * record_sample; own time is counted here. One thread at a time. */
 void recorder_stamp(struct recorder *recorder, uint64_t ticket, unsigned calls, uint8_t part,
 		    uint64_t arrived_ns, uint64_t through_ns);
 
-/* Notes the partner of a send or receive, which was -1 when it was made; nothing where that is overwritten. */
+/* Notes the partner of a send or receive, which was -1 when it was made; nothing where that is
+ * overwritten. */
 void recorder_partner(struct recorder *recorder, uint64_t ticket, int peer);
 
 /* Records who the rank is, once MPI has said so. */

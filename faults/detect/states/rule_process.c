@@ -1,5 +1,5 @@
-/* rule_process.c: the rules about how a rank's process and its device are: dead, stopped, out of device
- * memory; the device broke, or does not come to a call that was enqueued. */
+/* rule_process.c: the rules about how a rank's process and its device are: dead, stopped, out of
+ * device memory; the device broke, or does not come to a call that was enqueued. */
 
 #include "settings/backend_kind.h"
 #include "finding/rule.h"
@@ -17,7 +17,8 @@ static enum answer_class death_class(const struct rank_view *v)
 						   : CLASS_KILLED;
 }
 
-/* Returns true if NCCL had reported a lost peer to it (ncclRemoteError): its end follows from that. */
+/* Returns true if NCCL had reported a lost peer to it (ncclRemoteError): its end follows from
+ * that. */
 static bool was_told(const struct evidence_rank *r)
 {
 	for (int c = 0; r->recorder && c < RECORD_COMMS; c++)
@@ -34,8 +35,9 @@ static bool is_preloaded(const struct evidence_rank *r)
 /* How a rank ended; the first are blamed first. */
 enum death { DEATH_BY_ITSELF, DEATH_EXIT, DEATH_SIGNALLED, DEATH_TOLD, DEATH_NONE };
 
-/* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher ends them. A rank that
- * its launcher has ended is blamed after those, and one that ended as if all were well last; -1: not at all. */
+/* A rank that dies of a signal of its own may take the others with it: these exit, or a launcher
+ * ends them. A rank that its launcher has ended is blamed after those, and one that ended as if
+ * all were well last; -1: not at all. */
 static int death_order(const struct evidence_rank *r)
 {
 	const struct rank_view *v = &r->view;
@@ -48,7 +50,8 @@ static int death_order(const struct evidence_rank *r)
 		return DEATH_TOLD;
 	if (v->process == PROCESS_EXITED)
 		return DEATH_EXIT;
-	/* a signal that no process here saw may be the launcher's, too; a rank goes with its supervisor */
+	/* a signal that no process here saw may be the launcher's, too; a rank goes with its
+	 * supervisor */
 	return v->status == SIGTERM || (v->status == 0 && is_preloaded(r)) ||
 			       (v->reported && v->lost >= LOST_MONITOR)
 		       ? DEATH_SIGNALLED
@@ -67,8 +70,8 @@ static bool conclude(const struct rule_ctx *ctx, struct finding *f, enum answer_
 	return true;
 }
 
-/* A rank that ended in the call that the others wait in, by itself or by a signal of its own, may have done so because
- * that failed: for another one that ended. */
+/* A rank that ended in the call that the others wait in, by itself or by a signal of its own,
+ * may have done so because that failed: for another one that ended. */
 static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead, int first)
 {
 	bool follows = false;
@@ -83,8 +86,9 @@ static bool may_follow(const struct rule_ctx *ctx, const struct rank_set *dead, 
 	return follows;
 }
 
-/* The rank that began to end before the others, as their clocks have it, when several have ended: what became of these
- * followed. -1: one has, or that is not known, or the launcher's signal was the first. */
+/* The rank that began to end before the others, as their clocks have it, when several have
+ * ended: what became of these followed. -1: one has, or that is not known, or the launcher's
+ * signal was the first. */
 static int first_to_leave(const struct rule_ctx *ctx)
 {
 	const struct evidence *e = ctx->evidence;
@@ -128,7 +132,8 @@ static bool was_ended(const struct evidence_rank *r)
 	return death_order(r) == DEATH_SIGNALLED || death_order(r) == DEATH_TOLD;
 }
 
-/* How many ranks end by the same exception at the same line, as all that end by themselves; 0: not all of these do. */
+/* How many ranks end by the same exception at the same line, as all that end by themselves; 0:
+ * not all of these do. */
 static size_t count_alike(const struct rule_ctx *ctx)
 {
 	const struct evidence_rank *ranks = ctx->evidence->ranks, *first = NULL;
@@ -147,11 +152,12 @@ static size_t count_alike(const struct rule_ctx *ctx)
 	return n;
 }
 
-/* Returns true if these ends follow from others: several that no rank waits for in a call, those that had waited for too long, and
- * several that lost a connection, for which both sides, or what is between, may be the cause. */
+/* Returns true if these ends follow from others: several that no rank waits for in a call, those
+ * that had waited for too long, and those that lost a connection, for which both sides, or what
+ * is between, may be the cause. */
 static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 {
-	bool awaited = false, gave_up = true, any = false, lost = false;
+	bool awaited = false, gave_up = true, any = false, lost = true;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
@@ -159,10 +165,10 @@ static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 		awaited |= r->present && r->view.process < PROCESS_EXITED &&
 			   r->view.completed < r->view.issued;
 		any |= has_ended(r);
-		lost |= evidence_lost_peer(r);
+		lost &= !has_ended(r) || was_ended(r) || evidence_lost_peer(r);
 		gave_up &= !has_ended(r) || evidence_gave_up(r);
 	}
-	return (any && gave_up) || (alike > 1 && (!awaited || lost));
+	return (any && (gave_up || lost)) || (alike > 1 && !awaited);
 }
 
 /* No rank is the culprit: the ends are noted. */
@@ -180,14 +186,21 @@ static bool report_no_cause(const struct rule_ctx *ctx, struct finding *f, size_
 	if (left >= 0)
 		snprintf(leader, sizeof(leader), ", rank %d first", rank_number(e, left));
 	note(f, "%s %s%s.", ranks_words(e, ends, 40),
-	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait" : "end alike", leader);
+	     evidence_gave_up(&e->ranks[first]) ? "gave up a wait"
+	     : evidence_lost_peer(&e->ranks[first]) && alike <= 1
+		     ? "ended, having lost a connection"
+		     : "end alike",
+	     leader);
 	f->answer.notes[0][0] = 'R';
 	memcpy(f->answer.said, e->ranks[left >= 0 && ends[left] ? left : first].said,
 	       sizeof(f->answer.said));
 	free(ends);
 	f->answer.comm = ctx->comm->comm;
 	f->answer.hang_seq = progress_hang_point(ctx->comm);
-	finding_conclude(ctx, f, alike > 1 ? CLASS_ERROR : CLASS_EXITED, CONFIDENCE_INCONCLUSIVE);
+	finding_conclude(ctx, f,
+			 alike > 1 || evidence_lost_peer(&e->ranks[first]) ? CLASS_ERROR
+									   : CLASS_EXITED,
+			 CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
 
@@ -233,7 +246,8 @@ bool rule_dead(const struct rule_ctx *ctx, struct finding *f)
 	return f->culprits.n > 0;
 }
 
-/* CLASS_OUTCOME of a process that runs, or ran lately: it is held for a moment, again and again perhaps. */
+/* CLASS_OUTCOME of a process that runs, or ran lately: it is held for a moment, again and again
+ * perhaps. */
 static enum answer_class held_class(const struct evidence_rank *r)
 {
 	if (!r->present || r->view.process > PROCESS_STOPPED || r->view.ran)
@@ -245,7 +259,8 @@ static enum answer_class held_class(const struct evidence_rank *r)
 	return r->state == 'F' ? CLASS_FROZEN : CLASS_OUTCOME;
 }
 
-/* Returns true if the rank waits in a call; or (`lacks`) if it is in none, and others wait for it in one. */
+/* Returns true if the rank waits in a call; or (`lacks`) if it is in none, and others wait for
+ * it in one. */
 static bool is_at(const struct rule_ctx *ctx, const struct awaited *call, int rank, bool lacks)
 {
 	int number = members_rank(ctx->members, rank);
@@ -258,7 +273,8 @@ static bool is_at(const struct rule_ctx *ctx, const struct awaited *call, int ra
 	       progress_presence(call, rank) == (lacks ? PRESENCE_ABSENT : PRESENCE_CAME);
 }
 
-/* A rank that is held in the call that all wait in keeps none of them from it, where one that runs lacks the call. */
+/* A rank that is held in the call that all wait in keeps none of them from it, where one that
+ * runs lacks the call. */
 bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct evidence *e = ctx->evidence;
@@ -280,7 +296,8 @@ bool rule_stopped(const struct rule_ctx *ctx, struct finding *f)
 	return conclude(ctx, f, class, CONFIDENCE_PROVED);
 }
 
-/* Marks those that ended with this error, a negative errno, and notes, of `most` of them, what they said. */
+/* Marks those that ended with this error, a negative errno, and notes, of `most` of them, what
+ * they said. */
 static void mark_given_up(const struct rule_ctx *ctx, struct finding *f, int error, size_t most,
 			  const char *fmt)
 {
@@ -405,8 +422,8 @@ static bool all_came(const struct rule_ctx *ctx, int rank, uint64_t seq)
 	return true;
 }
 
-/* Where calls return once they are enqueued, one that all came to holds no rank. Where all are inside, or
- * are inside different ones, nothing tells which rank holds which. */
+/* Where calls return once they are enqueued, one that all came to holds no rank. Where all are
+ * inside, or are inside different ones, nothing tells which rank holds which. */
 bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 {
 	const int nranks = ctx->evidence->nranks;
@@ -433,7 +450,8 @@ bool rule_inside(const struct rule_ctx *ctx, struct finding *f)
 	     at->seq, at->comm, call_words(ctx->evidence, at),
 	     f->culprits.n == 1 ? "the culprit" : "the culprits",
 	     nranks - (int)f->culprits.n == 1 ? "" : "s");
-	/* the end of a group of sends and receives may wait for a partner's group, which another call may have met */
+	/* the end of a group of sends and receives may wait for a partner's group, which another
+	 * call may have met */
 	f->reasons |= reason_if(call_in_pairs(at), REASON_OTHER_CAUSE);
 	finding_conclude(ctx, f, CLASS_INSIDE, CONFIDENCE_MAJORITY);
 	return true;

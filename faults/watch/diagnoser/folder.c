@@ -1,4 +1,5 @@
-/* folder.c: where evidence is saved: results/runs/ or HANGAR_RUNS, below --out, or TMPDIR where that cannot be written. */
+/* folder.c: where evidence is saved: results/runs/ or HANGAR_RUNS, below --out, or TMPDIR where
+ * that cannot be written. */
 #include "diagnoser/folder.h"
 
 #include "base/clock.h"
@@ -15,8 +16,8 @@
 
 #define RUNS "results/runs"
 
-/* Where runs go: to the folder HANGAR_RUNS; of an installed hangar, which has a file for a mark beside its programs, to
- * hangar-runs/. */
+/* Where runs go: to the folder HANGAR_RUNS; of an installed hangar, which has a file for a mark
+ * beside its programs, to hangar-runs/. */
 const char *folder_runs(void)
 {
 	static const char *where;
@@ -31,7 +32,8 @@ const char *folder_runs(void)
 	return where;
 }
 
-/* A folder can be made in `root`, which need not exist yet, and has room for so many bytes. 0 or an errno. */
+/* A folder can be made in `root`, which need not exist yet, and has room for so many bytes. 0 or
+ * an errno. */
 static int try_root(const char *root, size_t bytes)
 {
 	char there[PATH_MAX], path[PATH_MAX + 16];
@@ -282,7 +284,8 @@ static const char *pasted(const char *path, char *buf, size_t len)
 	return command_join(buf, len, 1, &word);
 }
 
-/* results/runs/last, or that of HANGAR_RUNS, where it leads to this folder, which is shorter; else the folder. */
+/* results/runs/last, or that of HANGAR_RUNS, where it leads to this folder, which is shorter;
+ * else the folder. */
 static const char *shortest(const char *folder)
 {
 	static char link[PATH_MAX];

@@ -166,11 +166,14 @@ extern __thread struct preload_thread preload_thread;
 
 /* plugin.c: returns true while a communicator is made that NCCL alone tells of. */
 bool session_by_profiler(void);
-/* Returns true if this library was loaded by NCCL, as its profiler plugin, and not with the program. */
+/* Returns true if this library was loaded by NCCL, as its profiler plugin, and not with the
+ * program. */
 bool plugin_alone(void);
-/* watcher.c: the name of the run that this process belongs to, as its launcher and environment say. */
+/* watcher.c: the name of the run that this process belongs to, as its launcher and environment
+ * say. */
 void watcher_key(char *key, size_t len);
-/* Starts the monitor of this host, for the run with this name, and waits until it listens. 0 or a negative errno. */
+/* Starts the monitor of this host, for the run with this name, and waits until it listens. 0 or
+ * a negative errno. */
 int watcher_start(const char *key);
 
 /* Returns the n-th rank's of this process, NULL: there are not so many. */
@@ -217,13 +220,15 @@ void device_done(struct session *s, uint64_t ticket, int comm, void *stream);
 #define MARK_NS 20000000ull
 void device_flush(uint64_t age);
 
-/* The stream says when it comes to the call, which is not handed to NCCL yet: at most one in BEFORE_NS. */
+/* The stream says when it comes to the call, which is not handed to NCCL yet: at most one in
+ * BEFORE_NS. */
 #define BEFORE_NS 2000000ull
 void device_before(struct session *s, uint64_t ticket, void *stream, int comm);
 /* Returns true if what is enqueued on the stream is captured, and not executed. */
 bool device_captures(void *stream);
 
-/* The context of a communicator, or else of the stream, is this thread's, and no capture breaks, from enter to leave. */
+/* The context of a communicator, or else of the stream, is this thread's, and no capture breaks,
+ * from enter to leave. */
 struct device_scope {
 	bool other;
 	int mode;
@@ -234,11 +239,13 @@ void device_leave(struct device_scope *scope);
 /* ---- stamps.c: the times at which the stream comes to a call and is past it ---- */
 
 struct made;
-/* Under session_lock(), after the call was recorded: the stamp that begins with it, NULL: none does. */
+/* Under session_lock(), after the call was recorded: the stamp that begins with it, NULL: none
+ * does. */
 struct stamp *stamp_take(struct session *s, const struct made *made);
 /* Before NCCL has the call. */
 void stamp_begin(struct session *s, struct stamp *stamp);
-/* After NCCL has it, or all of its group, of which it is the communicator's last; `launched`: it is on its stream. */
+/* After NCCL has it, or all of its group, of which it is the communicator's last; `launched`: it
+ * is on its stream. */
 void stamp_end(struct session *s, uint64_t ticket, int comm, bool launched);
 /* The communicator goes. */
 void stamp_comm_ends(struct session *s, int comm);
@@ -264,7 +271,8 @@ struct made {
 	bool replayed; /* a launch of a graph makes it, on a stream and at a time of its own */
 };
 
-/* site.c: the line of code that this thread's call comes from, as record_site_of counts it, under session_lock(). */
+/* site.c: the line of code that this thread's call comes from, as record_site_of counts it,
+ * under session_lock(). */
 uint32_t site_find(struct session *s, uint32_t comm, const void *caller);
 /* The N of Python 3.N, 0: this is no Python. */
 unsigned int python_minor(void);

@@ -1,6 +1,7 @@
-/* plugin.c: calls as NCCL itself tells of them, to its profiler plugin: of an NCCL that is linked statically, or where this library
- * is loaded as the plugin alone. It does not tell of calls without elements, of a communicator of one rank, of puts and
- * signals, of calls whose arguments it refuses, of operators, and of roots of gathers and scatters. */
+/* plugin.c: calls as NCCL itself tells of them, to its profiler plugin: of an NCCL that is
+ * linked statically, or where this library is loaded as the plugin alone. It does not tell of
+ * calls without elements, of a communicator of one rank, of puts and signals, of calls whose
+ * arguments it refuses, of operators, and of roots of gathers and scatters. */
 #include <dlfcn.h>
 
 #include "base/parse.h"
@@ -187,7 +188,8 @@ static void peer(void *comm, uint64_t ticket, int peer)
 		recorder_partner(&s->recorder, ticket, peer);
 }
 
-/* Outside of groups the kernel is one of a non-blocking communicator's, of calls that were held for it. */
+/* Outside of groups the kernel is one of a non-blocking communicator's, of calls that were held
+ * for it. */
 static void launched(void *comm, void *stream)
 {
 	int number;

@@ -1,5 +1,5 @@
-/* watcher.c: the monitor of a job that nothing but NCCL's plugin setting has brought here: each process of the job finds the
- * same name for it, and the first one on a host starts it. */
+/* watcher.c: the monitor of a job that nothing but NCCL's plugin setting has brought here: each
+ * process of the job finds the same name for it, and the first one on a host starts it. */
 #include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,7 +37,8 @@ static bool is_rank(pid_t pid)
 	return found;
 }
 
-/* The nearest ancestor that is no rank: torchrun, mpirun's daemon, slurmstepd, a shell. 0: of another namespace. */
+/* The nearest ancestor that is no rank: torchrun, mpirun's daemon, slurmstepd, a shell. 0: of
+ * another namespace. */
 static pid_t find_launcher(void)
 {
 	pid_t pid = getppid();
@@ -78,8 +79,8 @@ struct start {
 	char **argv, **environment;
 };
 
-/* Runs in the memory of the process that starts it, until exec: system calls alone. The program finds no descriptor, no
- * signal and no place on processors of the job's. */
+/* Runs in the memory of the process that starts it, until exec: system calls alone. The program
+ * finds no descriptor, no signal and no place on processors of the job's. */
 static int become_monitor(void *arg)
 {
 	const struct start *start = arg;
@@ -104,7 +105,8 @@ static int become_monitor(void *arg)
 	_exit(127);
 }
 
-/* The environment without what loads this library into the monitor. Its end is NULL; to be freed. */
+/* The environment without what loads this library into the monitor. Its end is NULL; to be
+ * freed. */
 static char **plain_environment(void)
 {
 	size_t n = 0, kept = 0;

@@ -29,7 +29,8 @@ static void open_log(void)
 	log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
 
-/* Returns a copy of the rank's standard error, which shares its place in a file; a negative errno. */
+/* Returns a copy of the rank's standard error, which shares its place in a file; a negative
+ * errno. */
 static int copy_of_error(pid_t pid)
 {
 	int process = (int)syscall(SYS_pidfd_open, pid, 0), fd = -ESRCH;
@@ -42,7 +43,8 @@ static int copy_of_error(pid_t pid)
 	}
 	if (fd >= 0)
 		return fd;
-	/* without that right or system call: a file that is opened again has another place, and would be overwritten */
+	/* without that right or system call: a file that is opened again has another place, and
+	 * would be overwritten */
 	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)pid);
 	if (stat(path, &st) < 0 || S_ISREG(st.st_mode))
 		return -EPERM;

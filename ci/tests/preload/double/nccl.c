@@ -1,5 +1,6 @@
-/* nccl.c: a test double of libnccl.so.2 over files of DOUBLE_DIR: a collective ends when all ranks of its
- * communicator have started it, with the same arguments, a send with its receive of the same amount; else never. */
+/* nccl.c: a test double of libnccl.so.2 over files of DOUBLE_DIR: a collective ends when all
+ * ranks of its communicator have started it, with the same arguments, a send with its receive of
+ * the same amount; else never. */
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -137,7 +138,8 @@ static int event_mask;
 static __thread void *group_handle;
 static __thread bool group_told;
 
-/* As NCCL loads a plugin: by its path, or from the program itself; the newest version that it knows. */
+/* As NCCL loads a plugin: by its path, or from the program itself; the newest version that it
+ * knows. */
 static void open_plugin(void)
 {
 	const char *name = getenv("NCCL_PROFILER_PLUGIN"), *version = getenv("DOUBLE_VERSION");
@@ -459,7 +461,8 @@ static void *grow_later(void *comm)
 	return NULL;
 }
 
-/* In progress when it returns; the new communicator says when it is ready, and is invalid until then. */
+/* In progress when it returns; the new communicator says when it is ready, and is invalid until
+ * then. */
 int ncclCommGrow(void *comm, int nranks, const struct double_id *id, int rank, void **made,
 		 struct double_config *config)
 {

@@ -250,6 +250,35 @@ END
 }
 flight hooks
 
+# two jobs under one hangar_run: each has its name, its ranks' own numbers, its evidence and its table; --status shows both
+two_jobs() {
+	local token=$token.jobs job name
+	cat >"$work/job.sh" <<'END'
+for r in 0 1; do TORCHELASTIC_RUN_ID=none MASTER_ADDR=localhost MASTER_PORT=$1 DOUBLE_ID=two.$1 RANK=$r WORLD_SIZE=2 "${@:2}" & done
+wait
+END
+	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/jobs" --csv "$work/jobs.csv" bash -c 'bash "$0" 1 "$1" 2 4000 asleep=1@2000 &
+		bash "$0" 2 "$1" 2 4000 sync exit3=1@3000 & wait; exit 7' "$work/job.sh" "$subject" >"$work/two" 2>&1 &
+	job=$!
+	both() { status "$work/jobs" 2>&1 | tee "$work/status" | grep -c '^# bash, job localhost:[12] .*, --out .*/jobs)' | grep -qx 2; }
+	check "--status DIR shows both jobs: $(cat "$work/status" 2>&1)" within 10 both
+	wait $job
+	check "the exit code is the command's" [ $? -eq 7 ]
+	check "the ranks have their numbers: $(cat "$work/two")" [ "$(grep -oE '^# verdict: .*evidence=' "$work/two" | sed -E 's/.*(class=[a-z-]* ranks=[0-9]*).* (job=.*) .*/\1 \2/' | sort | paste -sd,)" = \
+		"class=missing-call ranks=1 job=localhost:1,class=rank-exited ranks=1 job=localhost:2" ]
+	check "each has its evidence" [ "$(cat "$work/jobs/verdict.json" "$work"/jobs/job-*/verdict.json | sed -n 's/.*"job": "\(.*\)".*/\1/p' | sort | paste -sd,)" = localhost:1,localhost:2 ]
+	check "and its table: $(ls "$work")" [ "$(grep -lF ,AllReduce, "$work/jobs.csv" "$work"/jobs.job-localhost-[12].csv 2>/dev/null | wc -l)" = 2 ]
+	# under mpirun, whose ranks say their job by themselves
+	export OMPI_MCA_rmaps_base_oversubscribe=1
+	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" -q --timeout 3 --out "$work/mpis" bash -c 'job() { DOUBLE_ID=mpi.$1 mpirun --quiet -np 2 "$0" 2 4000 "${@:2}"; }
+		job 1 kill=1@2000 & job 2 exit3=1@3000 & wait' "$subject" >"$work/mpis.out" 2>&1
+	for name in rank-killed rank-exited; do
+		check "two mpiruns: $(cat "$work/mpis.out")" grep -qE "^# verdict: .*class=$name ranks=1 .* job=mpirun-[0-9]+ " "$work/mpis.out"
+	done
+	check "no monitor is left" within 10 no_process
+}
+flight two_jobs
+
 # a rank that comes after its verdict: that is withdrawn, and the next one has a folder of its own
 comes_again() {
 	local token=$token.again job

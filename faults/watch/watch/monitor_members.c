@@ -96,7 +96,7 @@ int members_join(struct monitor *m)
 	int32_t pid = getpid();
 	int name = 0, rc = 0;
 
-	snprintf(key, sizeof(key), m->replacing ? "%.40s.end" : "%.40s", m->config.key);
+	snprintf(key, sizeof(key), m->replacing ? "%.48s.end" : "%.48s", m->config.key);
 	while (clock_ns() < give_up) {
 		socklen_t len;
 		struct sockaddr_un address = link_address(key, name, &len);
@@ -217,6 +217,11 @@ static void take_state(struct rank_view *view, const struct state *state)
 	view->oom_kills = state->oom_kills;
 }
 
+void monitor_admit(struct monitor *m, int fd)
+{
+	add_peer(m, fd);
+}
+
 static void accept_members(struct monitor *m)
 {
 	int fd;
@@ -298,7 +303,19 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
-/* A process of the job is about to end these. Numbers of another namespace mean others here. */
+/* Numbers of another namespace mean others here. */
+void monitor_tell(struct monitor *m, int32_t target)
+{
+	for (size_t i = 0; i < m->npeers; i++) {
+		const struct monitor_peer *p = &m->peers[i];
+		bool own = !p->foreign && (target == p->pid || target == -p->group);
+
+		if (p->rank >= 0 && (own || target == -1))
+			m->ranks[p->rank].told_ns = clock_ns();
+	}
+}
+
+/* A process of the run is about to end others. */
 static void take_signal(struct monitor *m, const struct link *link,
 			const struct link_message *message)
 {
@@ -307,13 +324,11 @@ static void take_signal(struct monitor *m, const struct link *link,
 	if (message->bytes != sizeof(sent))
 		return;
 	memcpy(&sent, message->payload, sizeof(sent));
-	for (size_t i = 0; i < m->npeers && sent.pid == members_peer_pid(link->fd); i++) {
-		const struct monitor_peer *p = &m->peers[i];
-
-		if (p->rank >= 0 && !p->foreign &&
-		    (sent.target == -1 || sent.target == p->pid || sent.target == -p->group))
-			m->ranks[p->rank].told_ns = clock_ns();
-	}
+	if (sent.pid != members_peer_pid(link->fd))
+		return;
+	monitor_tell(m, sent.target);
+	if (m->config.told)
+		m->config.told(m->config.jobs_arg, &sent);
 }
 
 /* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
@@ -414,11 +429,24 @@ static bool is_early(const struct monitor *m, const struct monitor_peer *peer)
 	return peer->rank < 0 && all_gone(m) && link_next(&peer->link) == MESSAGE_HELLO;
 }
 
+/* Returns true if it joins another monitor, that of its job: the message waits in its connection for that one. */
+static bool joins_elsewhere(struct monitor *m, struct monitor_peer *peer)
+{
+	bool gone = m->config.elsewhere && peer->rank < 0 && peer->link.fd >= 0 &&
+		    peer->link.have == 0 && link_next(&peer->link) == MESSAGE_HELLO &&
+		    m->config.elsewhere(m->config.jobs_arg, peer->link.fd);
+
+	if (gone)
+		link_release(&peer->link);
+	return gone;
+}
+
 /* Those that are ranks, or (`others`) those that are not yet. */
 static void receive_members(struct monitor *m, bool others)
 {
 	for (size_t i = 0; i < m->npeers; i++) {
-		if ((m->peers[i].rank < 0) != others || is_early(m, &m->peers[i]))
+		if ((m->peers[i].rank < 0) != others ||
+		    (!joins_elsewhere(m, &m->peers[i]) && is_early(m, &m->peers[i])))
 			continue;
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);

@@ -112,7 +112,7 @@ p.wait()')
 		echo "launched $* said: $(grep -v '^# meter' "$work/launched.$name" | head -c 400)" >>"$work/failed"
 }
 for how in "int||SIGINT 0" "term||SIGTERM 0,1,2" "hup||SIGHUP 1" "group||got 0,2" "exits|class=rank-exited ranks=1|none - exit3=1@300" \
-	"crashes|class=rank-[ck][a-z]* ranks=1|none - crash=1@300" "alone|class=rank-killed ranks=1|rank1 -"; do
+	"crashes|class=rank-[ck][a-z]* ranks=1|none - crash=1@300" "reaped|class=rank-killed ranks=1|reaped - kill=1@300" "alone|class=rank-killed ranks=1|rank1 -"; do
 	IFS='|' read -r name verdict words <<<"$how"
 	# shellcheck disable=SC2086 # a list of words
 	few launched "$name" "$verdict" $words
@@ -250,7 +250,7 @@ END
 }
 flight hooks
 
-# two jobs under one hangar_run: each has its name, its ranks' own numbers, its evidence and its table; --status shows both
+# two jobs under one hangar_run: each has its name, its ranks' own numbers, its evidence and its table; --status shows all
 two_jobs() {
 	local token=$token.jobs job name
 	cat >"$work/job.sh" <<'END'
@@ -258,16 +258,18 @@ for r in 0 1; do TORCHELASTIC_RUN_ID=none MASTER_ADDR=localhost MASTER_PORT=$1 D
 wait
 END
 	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/jobs" --csv "$work/jobs.csv" bash -c 'bash "$0" 1 "$1" 2 4000 asleep=1@2000 &
-		bash "$0" 2 "$1" 2 4000 sync exit3=1@3000 & wait; exit 7' "$work/job.sh" "$subject" >"$work/two" 2>&1 &
+		bash "$0" 2 "$1" 2 4000 sync exit3=1@3000 & MASTER_PORT=3 DOUBLE_ID=two.3 python3 "$2" SIGTERM 0,1 "$1" 3 100000 & wait; exit 7' \
+		"$work/job.sh" "$subject" "$double/launcher.py" >"$work/two" 2>&1 &
 	job=$!
-	both() { status "$work/jobs" 2>&1 | tee "$work/status" | grep -c '^# bash, job localhost:[12] .*, --out .*/jobs)' | grep -qx 2; }
-	check "--status DIR shows both jobs: $(cat "$work/status" 2>&1)" within 10 both
+	all() { status "$work/jobs" 2>&1 | tee "$work/status" | grep -c '^# bash, job \(localhost:[12]\|:3\) .*, --out .*/jobs)' | grep -qx 3; }
+	check "--status DIR shows all jobs: $(cat "$work/status" 2>&1)" within 10 all
 	wait $job
 	check "the exit code is the command's" [ $? -eq 7 ]
 	check "the ranks have their numbers: $(cat "$work/two")" [ "$(grep -oE '^# verdict: .*evidence=' "$work/two" | sed -E 's/.*(class=[a-z-]* ranks=[0-9]*).* (job=.*) .*/\1 \2/' | sort | paste -sd,)" = \
 		"class=missing-call ranks=1 job=localhost:1,class=rank-exited ranks=1 job=localhost:2" ]
-	check "each has its evidence" [ "$(cat "$work/jobs/verdict.json" "$work"/jobs/job-*/verdict.json | sed -n 's/.*"job": "\(.*\)".*/\1/p' | sort | paste -sd,)" = localhost:1,localhost:2 ]
-	check "and its table: $(ls "$work")" [ "$(grep -lF ,AllReduce, "$work/jobs.csv" "$work"/jobs.job-localhost-[12].csv 2>/dev/null | wc -l)" = 2 ]
+	check "a launcher's end of its job is no verdict: $(cat "$work/two")" [ "$(grep -c 'job :3' "$work/two")" -ge 1 ]
+	check "each has its evidence" [ "$(cat "$work/jobs/verdict.json" "$work"/jobs/job-*/verdict.json 2>/dev/null | sed -n 's/.*"job": "\(.*\)".*/\1/p' | sort | paste -sd,)" = localhost:1,localhost:2 ]
+	check "and its table: $(ls "$work")" [ "$(grep -lF ,AllReduce, "$work"/jobs*.csv | wc -l)" = 3 ]
 	# under mpirun, whose ranks say their job by themselves
 	export OMPI_MCA_rmaps_base_oversubscribe=1
 	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" -q --timeout 3 --out "$work/mpis" bash -c 'job() { DOUBLE_ID=mpi.$1 mpirun --quiet -np 2 "$0" 2 4000 "${@:2}"; }

@@ -63,7 +63,7 @@ UNIT_TEST(test_place, "which monitor a rank belongs to")
 
 		CU_ASSERT_EQUAL(place, row->place);
 		if (place == JOB_UNSEEN)
-			run_jobs_add(&jobs, &row->job, dup(STDIN_FILENO));
+			run_jobs_add(&jobs, &row->job, run_jobs_next(&jobs), dup(STDIN_FILENO));
 	}
 	/* a process that a rank here has started */
 	rank.view.pid = getppid();
@@ -87,7 +87,7 @@ UNIT_TEST(test_end, "a second monitor ends")
 
 	CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	CU_ASSERT_EQUAL_FATAL(pipe(passed), 0);
-	run_jobs_add(&first, &job, ends[0]);
+	run_jobs_add(&first, &job, run_jobs_next(&first), ends[0]);
 	link_init(&second.up, ends[1]);
 	UNIT_ALL(!run_jobs_may_end(&first), !run_jobs_may_end(&second));
 	CU_ASSERT(
@@ -98,14 +98,17 @@ UNIT_TEST(test_end, "a second monitor ends")
 	UNIT_ALL(m.npeers == 1, second.taken == 1, !run_jobs_may_end(&second));
 	run_jobs_look(&first, &m);
 	run_jobs_look(&second, &m);
-	UNIT_ALL(first.n == 0, run_jobs_may_end(&first), run_jobs_may_end(&second));
+	UNIT_ALL(run_jobs_may_end(&second), !run_jobs_may_end(&first),
+		 run_jobs_place(&first, &m, &job) == JOB_HERE, run_jobs_next(&first) == 3);
+	run_jobs_release(&second); /* its name is free now */
+	run_jobs_look(&first, &m);
+	UNIT_ALL(run_jobs_may_end(&first), run_jobs_next(&first) == 2);
 	for (size_t i = 0; i < m.npeers; i++)
 		link_release(&m.peers[i].link);
 	free(m.peers);
 	close(passed[0]);
 	close(passed[1]);
 	run_jobs_release(&first);
-	run_jobs_release(&second);
 }
 
 UNIT_TEST(test_paths, "files of a job")

@@ -30,21 +30,34 @@ int run_jobs_place(struct run_jobs *jobs, const struct monitor *m, const struct 
 	if (!job->name[0])
 		return JOB_HERE;
 	for (size_t i = 0; i < jobs->n; i++)
-		if (is_same(&jobs->others[i].job, job))
+		if (!jobs->others[i].leaving && is_same(&jobs->others[i].job, job))
 			return (int)i;
 	if (m->nranks == 0 || !jobs->own.name[0])
 		jobs->own = *job;
 	return is_same(&jobs->own, job) || is_descendant(m, job->pid) ? JOB_HERE : JOB_UNSEEN;
 }
 
-int run_jobs_add(struct run_jobs *jobs, const struct run_job *job, int fd)
+int run_jobs_next(const struct run_jobs *jobs)
+{
+	for (int nth = 2; nth <= LINK_JOBS; nth++) {
+		bool taken = false;
+
+		for (size_t i = 0; i < jobs->n; i++)
+			taken |= jobs->others[i].nth == nth;
+		if (!taken)
+			return nth;
+	}
+	return 0;
+}
+
+int run_jobs_add(struct run_jobs *jobs, const struct run_job *job, int nth, int fd)
 {
 	size_t bytes = (jobs->n + 1) * sizeof(*jobs->others);
 	struct run_other *other;
 
 	jobs->others = must(realloc(jobs->others, bytes));
 	other = &jobs->others[jobs->n];
-	*other = (struct run_other){ .job = *job };
+	*other = (struct run_other){ .job = *job, .nth = nth };
 	link_init(&other->link, fd);
 	return (int)jobs->n++;
 }
@@ -67,37 +80,35 @@ bool run_jobs_pass(struct run_jobs *jobs, int which, int fd)
 	return true;
 }
 
-void run_jobs_tell(struct run_jobs *jobs, const struct signal_sent *sent)
+void run_jobs_tell(struct run_jobs *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++)
-		link_send(&jobs->others[i].link, MESSAGE_SIGNAL, sent, sizeof(*sent), -1);
+		link_send(&jobs->others[i].link, MESSAGE_SIGNAL, NULL, 0, -1);
 }
 
-/* Returns true if the other's end is agreed on: it offers that, and has all that was handed over; or if it is gone. */
-static bool is_through(struct run_other *other)
+/* Agrees to the other's end where it offers that, and has all that was handed over. Returns true if it is gone. */
+static bool is_gone(struct run_other *other)
 {
 	struct link_message message;
-	bool agreed = false;
 	int rc;
 
 	while ((rc = link_receive(&other->link, &message)) == 1)
-		agreed = message.bytes == sizeof(other->passed) &&
-			 memcmp(message.payload, &other->passed, sizeof(other->passed)) == 0;
-	return rc < 0 || agreed;
+		if (message.bytes == sizeof(other->passed) &&
+		    memcmp(message.payload, &other->passed, sizeof(other->passed)) == 0)
+			other->leaving = link_send(&other->link, MESSAGE_END, NULL, 0, -1) == 0;
+	return rc < 0;
 }
 
-static void take(struct run_jobs *jobs, struct monitor *m, const struct link_message *message)
+static void take(struct run_jobs *jobs, struct monitor *m, uint32_t type)
 {
-	struct signal_sent sent;
-
-	if (message->type == MESSAGE_HELLO && jobs->up.passed_fd >= 0) {
+	if (type == MESSAGE_HELLO && jobs->up.passed_fd >= 0) {
 		monitor_admit(m, jobs->up.passed_fd);
 		jobs->up.passed_fd = -1;
 		jobs->taken++;
-	} else if (message->type == MESSAGE_SIGNAL && message->bytes == sizeof(sent)) {
-		memcpy(&sent, message->payload, sizeof(sent));
-		monitor_tell(m, sent.target);
 	}
+	if (type == MESSAGE_SIGNAL)
+		monitor_tell(m, -1);
+	jobs->agreed |= type == MESSAGE_END;
 }
 
 void run_jobs_look(struct run_jobs *jobs, struct monitor *m)
@@ -106,21 +117,20 @@ void run_jobs_look(struct run_jobs *jobs, struct monitor *m)
 	int rc = 0;
 
 	for (size_t i = jobs->n; i-- > 0;)
-		if (is_through(&jobs->others[i]))
+		if (is_gone(&jobs->others[i]))
 			forget(jobs, i);
 	while (jobs->second && (rc = link_receive(&jobs->up, &message)) == 1)
-		take(jobs, m, &message);
-	if (rc < 0)
-		link_release(&jobs->up);
+		take(jobs, m, message.type);
+	jobs->agreed |= rc < 0;
 }
 
 bool run_jobs_may_end(struct run_jobs *jobs)
 {
-	if (jobs->second && jobs->up.fd >= 0 && jobs->offered != jobs->taken + 1) {
+	if (jobs->second && !jobs->agreed && jobs->offered != jobs->taken + 1) {
 		link_send(&jobs->up, MESSAGE_END, &jobs->taken, sizeof(jobs->taken), -1);
 		jobs->offered = jobs->taken + 1;
 	}
-	return jobs->second ? jobs->up.fd < 0 : jobs->n == 0;
+	return jobs->second ? jobs->agreed : jobs->n == 0;
 }
 
 size_t run_jobs_fds(const struct run_jobs *jobs, struct pollfd *fds, size_t room)
@@ -129,7 +139,7 @@ size_t run_jobs_fds(const struct run_jobs *jobs, struct pollfd *fds, size_t room
 
 	for (size_t i = 0; i < jobs->n && n < room; i++)
 		fds[n++] = (struct pollfd){ .fd = jobs->others[i].link.fd, .events = POLLIN };
-	if (jobs->second && n < room)
+	if (jobs->second && !jobs->agreed && n < room)
 		fds[n++] = (struct pollfd){ .fd = jobs->up.fd, .events = POLLIN };
 	return n;
 }

@@ -11,17 +11,20 @@
 /* First monitor: a job with a monitor of its own. */
 struct run_other {
 	struct run_job job;
+	int nth; /* link_job()'s */
 	struct link link;
 	uint32_t passed; /* connections that were handed over */
+	bool leaving; /* its end is agreed on: none is from now on; it keeps its name until it closes the link */
 };
 
 struct run_jobs {
 	struct run_job own;	  /* of the ranks here; its name "": not known */
 	struct run_other *others; /* owned */
-	size_t n, begun;	  /* of them; those that there ever were */
-	bool second;		  /* this is such a monitor, */
-	struct link up; /* connected to the first one until both agree that no rank comes; */
+	size_t n;
+	bool second;		 /* this is such a monitor, */
+	struct link up;		 /* connected to the first one */
 	uint32_t taken, offered; /* connections that came; 1 + those at its last offer to end */
+	bool agreed;		 /* the first one hands over no more */
 };
 
 /* Which monitor a process belongs to: this one, or others[i]. */
@@ -31,12 +34,14 @@ struct run_jobs {
 /* First monitor: finds the place of a rank of that job. Where no rank is watched here, or none with a job that is known, its
  * job becomes this monitor's. So do not jobs that a rank here has started: they stay with it. */
 int run_jobs_place(struct run_jobs *jobs, const struct monitor *monitor, const struct run_job *job);
-/* First monitor: one more job, whose monitor is at the other end of `fd`. */
-int run_jobs_add(struct run_jobs *jobs, const struct run_job *job, int fd);
+/* First monitor: the number of one more job (link_job()); 0: there are too many. */
+int run_jobs_next(const struct run_jobs *jobs);
+/* First monitor: one more job, whose monitor is at the other end of `fd`. Returns its place. */
+int run_jobs_add(struct run_jobs *jobs, const struct run_job *job, int nth, int fd);
 /* First monitor: hands a duplicate of the connection over. Returns false if that monitor is gone: it is forgotten. */
 bool run_jobs_pass(struct run_jobs *jobs, int which, int fd);
-/* First monitor: tells the others of a signal. */
-void run_jobs_tell(struct run_jobs *jobs, const struct signal_sent *sent);
+/* First monitor: tells the others that a signal to end has come to all of the run. */
+void run_jobs_tell(struct run_jobs *jobs);
 
 /* At each tick: takes in what comes from the others, or what the first one hands over. */
 void run_jobs_look(struct run_jobs *jobs, struct monitor *monitor);

@@ -287,7 +287,7 @@ static void look_at_command(struct runner *r)
 	r->monitor.orphaned = poll(&p, 1, 0) == 1;
 	if (run_signals_came(&r->signals_fd)) {
 		monitor_tell(&r->monitor, -1);
-		run_jobs_tell(&r->jobs, &(struct signal_sent){ .target = -1 });
+		run_jobs_tell(&r->jobs);
 	}
 }
 
@@ -319,7 +319,7 @@ static void print_unseen(const struct runner *r)
 				"was watched, as no rank here is known to have used NCCL\n");
 	else if (!seen && !r->settings->quiet)
 		fprintf(stderr, "hangar_run: no NCCL was seen: nothing was watched\n");
-	else if (r->faulty >= 0 && !r->monitor.input.nhosts && !r->jobs.begun)
+	else if (r->faulty >= 0 && !r->monitor.input.nhosts && !r->monitor.config.job)
 		fprintf(stderr,
 			"hangar_run: the fault that was asked for did not strike: no rank %d "
 			"came\n",
@@ -327,13 +327,6 @@ static void print_unseen(const struct runner *r)
 }
 
 static bool elsewhere(void *arg, int fd);
-
-static void pass_signal(void *arg, const struct signal_sent *sent)
-{
-	struct runner *r = arg;
-
-	run_jobs_tell(&r->jobs, sent);
-}
 
 static int open_monitor(struct runner *r)
 {
@@ -354,8 +347,7 @@ static int open_monitor(struct runner *r)
 		.meters = true,
 		.preloaded = true,
 		.elsewhere = r->jobs.second ? NULL : elsewhere,
-		.told = pass_signal,
-		.jobs_arg = r,
+		.elsewhere_arg = r,
 		.job = r->jobs.second ? r->jobs.own.name : NULL,
 		.traces = r->settings->meter.trace,
 	};
@@ -382,9 +374,9 @@ static _Noreturn void watch(struct runner *r)
 	if (r->monitor.nranks) /* a signal ended all, which is no verdict */
 		forget(r);
 	print_unseen(r);
-	run_hook_finish();
 	monitor_close(&r->monitor);
 	run_jobs_release(&r->jobs);
+	run_hook_finish();
 	aftermath_release(&r->after);
 	run_status_release(&r->status);
 	run_meter_release(&r->meter);
@@ -445,14 +437,13 @@ static struct runner runner_of(const struct run_settings *settings)
 }
 
 /* The monitor of a further job: a copy of the first one, which holds nothing of it but what the command was started with. */
-static _Noreturn void watch_second(struct runner *first, const struct run_job *job, int up)
+static _Noreturn void watch_second(struct runner *first, const struct run_job *job, int nth, int up)
 {
 	const struct meter_settings *meter = &first->settings->meter;
 	struct run_settings settings = *first->settings;
 	struct runner r;
 
-	snprintf(settings.key, sizeof(settings.key), "%.32s+%zu", first->settings->key,
-		 first->jobs.begun + 1);
+	link_job(settings.key, sizeof(settings.key), first->settings->key, nth);
 	settings.out = run_jobs_folder(settings.out, job->name);
 	settings.meter.csv = run_jobs_file(meter->csv, job->name);
 	settings.meter.metrics = run_jobs_file(meter->metrics, job->name);
@@ -478,17 +469,17 @@ static _Noreturn void watch_second(struct runner *first, const struct run_job *j
 /* Returns the place of the job, whose monitor is forked, or JOB_HERE: there can be none. */
 static int start_second(struct runner *r, const struct run_job *job)
 {
-	int ends[2];
+	int ends[2], nth = run_jobs_next(&r->jobs);
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+	if (!nth || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return JOB_HERE;
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
 		close(ends[0]);
 		if (fork() == 0)
-			watch_second(r, job, ends[1]);
+			watch_second(r, job, nth, ends[1]);
 		_exit(0);
 	}
 	close(ends[1]);
@@ -497,9 +488,8 @@ static int start_second(struct runner *r, const struct run_job *job)
 		return JOB_HERE;
 	}
 	waitpid(pid, NULL, 0);
-	r->jobs.begun++;
 	r->monitor.config.job = r->jobs.own.name;
-	return run_jobs_add(&r->jobs, job, ends[0]);
+	return run_jobs_add(&r->jobs, job, nth, ends[0]);
 }
 
 static bool elsewhere(void *arg, int fd)

@@ -20,7 +20,6 @@
 #define MONITOR_NODES 4096 /* nodes that the root accepts */
 
 struct answer;
-struct signal_sent;
 
 /* Evidence about a rank of another host: for the verdict, stacks, its host's counters. */
 enum evidence_kind { EVIDENCE_TAIL, EVIDENCE_STACK, EVIDENCE_COUNTERS, EVIDENCE_KINDS };
@@ -86,11 +85,9 @@ struct monitor_config {
 	bool fail_slow;	     /* and makes the outcome, of a run that is well otherwise */
 	bool preloaded; /* ranks are programs that know nothing of hangar, and no supervisor's */
 	/* A preloaded program's run may be of several jobs. NULL: it is of one. elsewhere() takes the connection of a
-	 * process that is about to join, and hands a duplicate to the monitor of its job: false, it is of this one's.
-	 * told() passes on a message about a signal. */
+	 * process that is about to join, and hands a duplicate to the monitor of its job: false, it is of this one's. */
 	bool (*elsewhere)(void *arg, int fd);
-	void (*told)(void *arg, const struct signal_sent *sent);
-	void *jobs_arg;
+	void *elsewhere_arg;
 	const char *job; /* names it in the verdict; "" while it is the only one */
 	/* In the leader's process: has it tick to its end (monitor_tick()). NULL of a preloaded program. */
 	void (*watch)(void *arg, struct monitor *monitor);

@@ -324,11 +324,8 @@ static void take_signal(struct monitor *m, const struct link *link,
 	if (message->bytes != sizeof(sent))
 		return;
 	memcpy(&sent, message->payload, sizeof(sent));
-	if (sent.pid != members_peer_pid(link->fd))
-		return;
-	monitor_tell(m, sent.target);
-	if (m->config.told)
-		m->config.told(m->config.jobs_arg, &sent);
+	if (sent.pid == members_peer_pid(link->fd))
+		monitor_tell(m, sent.target);
 }
 
 /* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
@@ -434,7 +431,7 @@ static bool joins_elsewhere(struct monitor *m, struct monitor_peer *peer)
 {
 	bool gone = m->config.elsewhere && peer->rank < 0 && peer->link.fd >= 0 &&
 		    peer->link.have == 0 && link_next(&peer->link) == MESSAGE_HELLO &&
-		    m->config.elsewhere(m->config.jobs_arg, peer->link.fd);
+		    m->config.elsewhere(m->config.elsewhere_arg, peer->link.fd);
 
 	if (gone)
 		link_release(&peer->link);

@@ -112,16 +112,14 @@ static bool is_over(struct runner *r, uint64_t now)
 	return (double)(now - r->ended_ns) * 1e-9 > LINGER_SECONDS && run_jobs_may_end(&r->jobs);
 }
 
-static void act(const struct runner *r)
+static void act(struct runner *r)
 {
-	const struct monitor *m = &r->monitor;
 	int signal = r->settings->on_hang == ON_HANG_KILL    ? SIGKILL
 		     : r->settings->on_hang == ON_HANG_ABORT ? SIGABRT
 							     : 0;
 
-	for (size_t i = 0; signal && i < m->nranks; i++)
-		if (m->ranks[i].view.process < PROCESS_EXITED)
-			kill(m->ranks[i].view.pid, signal);
+	if (signal)
+		monitor_signal(&r->monitor, signal);
 }
 
 /* Settings in which ranks differ are named at once: no waiting makes them alike. */

@@ -106,7 +106,9 @@ struct monitor_peer {
 	char cgroup[CGROUP_PATH];
 	int64_t oom_kills;
 	uint64_t cgroup_ns;
-	pid_t group; /* its process group, when it came */
+	pid_t group;  /* its process group, when it came */
+	int pidfd;    /* its process, whose number may be another's once it is gone; -1: none */
+	ino_t memory; /* of the descriptor of its record */
 };
 
 struct monitor_node {
@@ -204,6 +206,8 @@ void monitor_forget(struct monitor *monitor);
 void monitor_again(struct monitor *monitor);
 /* A signal that ends jobs comes to this process, to this group (negative), or to all (-1): to the ranks that are known. */
 void monitor_tell(struct monitor *monitor, int32_t target);
+/* Sends a signal to the ranks of a preloaded program that are still there. */
+void monitor_signal(struct monitor *monitor, int number);
 /* Leader: the connection of a process of this host that another leader has accepted. */
 void monitor_admit(struct monitor *monitor, int fd);
 /* Its verdict is out: how the ranks are is looked at, and nothing is decided. */

@@ -281,6 +281,30 @@ END
 }
 flight two_jobs
 
+# as Kubernetes ends a container: SIGTERM to its first process, and SIGKILL to all after a grace period; no rank is to blame, whether the
+# first process passes the signal on to ranks that end (pass), to some that stay (stay), or does not (deaf)
+pods() {
+	local how pods=()
+	unshare --pid --fork true 2>/dev/null || return
+	for how in pass stay deaf; do
+		HANGAR_E2E=$token DOUBLE_ID=pod-$how timeout -k 1 30 unshare --pid --fork --mount-proc "$BUILD/hangar_run" -q --timeout 20 --out "$work/$how" bash -c '
+			[ $1 = deaf ] || trap "kill \$(jobs -p); wait; exit 0" TERM
+			for r in 0 1 2; do ([ $1$r = stay1 ] || [ $1 != stay ] || trap "" TERM; RANK=$r WORLD_SIZE=3 exec "$0" 3 1000000 sync) & done
+			wait; wait' "$subject" $how >"$work/$how.out" 2>&1 &
+		pods+=($!)
+	done
+	all_trained() { for how in pass stay deaf; do status "$work/$how" 2>&1 | grep -q '^# communicator 0 of ranks 0-2: all completed call [1-9]' || return; done; }
+	check "containers are watched" within 10 all_trained
+	for how in "${pods[@]}"; do pkill -TERM -P "$(pgrep -P "$how")"; done
+	pause 1
+	for how in "${pods[@]}"; do pkill -KILL -P "$(pgrep -P "$how")"; done 2>/dev/null
+	wait "${pods[@]}" 2>/dev/null
+	for how in pass stay deaf; do
+		check "a container's end, $how: $(cat "$work/$how.out")" [ "$(grep -c '^#' "$work/$how.out")" = 0 ]
+	done
+}
+flight pods
+
 # a rank that comes after its verdict: that is withdrawn, and the next one has a folder of its own
 comes_again() {
 	local token=$token.again job

@@ -112,7 +112,7 @@ p.wait()')
 		echo "launched $* said: $(grep -v '^# meter' "$work/launched.$name" | head -c 400)" >>"$work/failed"
 }
 for how in "int||SIGINT 0" "term||SIGTERM 0,1,2" "hup||SIGHUP 1" "group||got 0,2" "exits|class=rank-exited ranks=1|none - exit3=1@300" \
-	"crashes|class=rank-[ck][a-z]* ranks=1|none - crash=1@300" "alone|class=rank-killed ranks=1|rank1 -"; do
+	"crashes|class=rank-[ck][a-z]* ranks=1|none - crash=1@300" "reaped|class=rank-killed ranks=1|reaped - kill=1@300" "alone|class=rank-killed ranks=1|rank1 -"; do
 	IFS='|' read -r name verdict words <<<"$how"
 	# shellcheck disable=SC2086 # a list of words
 	few launched "$name" "$verdict" $words
@@ -249,6 +249,61 @@ END
 	check "what is not proved does not" [ -z "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=majority)" ]
 }
 flight hooks
+
+# two jobs under one hangar_run: each has its name, its ranks' own numbers, its evidence and its table; --status shows all
+two_jobs() {
+	local token=$token.jobs job name
+	cat >"$work/job.sh" <<'END'
+for r in 0 1; do TORCHELASTIC_RUN_ID=none MASTER_ADDR=localhost MASTER_PORT=$1 DOUBLE_ID=two.$1 RANK=$r WORLD_SIZE=2 "${@:2}" & done
+wait
+END
+	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" --on-hang=kill --timeout 3 --out "$work/jobs" --csv "$work/jobs.csv" bash -c 'bash "$0" 1 "$1" 2 4000 asleep=1@2000 &
+		bash "$0" 2 "$1" 2 4000 sync exit3=1@3000 & MASTER_PORT=3 DOUBLE_ID=two.3 python3 "$2" SIGTERM 0,1 "$1" 3 100000 & wait; exit 7' \
+		"$work/job.sh" "$subject" "$double/launcher.py" >"$work/two" 2>&1 &
+	job=$!
+	all() { status "$work/jobs" 2>&1 | tee "$work/status" | grep -c '^# bash, job \(localhost:[12]\|:3\) .*, --out .*/jobs)' | grep -qx 3; }
+	check "--status DIR shows all jobs: $(cat "$work/status" 2>&1)" within 10 all
+	wait $job
+	check "the exit code is the command's" [ $? -eq 7 ]
+	check "the ranks have their numbers: $(cat "$work/two")" [ "$(grep -oE '^# verdict: .*evidence=' "$work/two" | sed -E 's/.*(class=[a-z-]* ranks=[0-9]*).* (job=.*) .*/\1 \2/' | sort | paste -sd,)" = \
+		"class=missing-call ranks=1 job=localhost:1,class=rank-exited ranks=1 job=localhost:2" ]
+	check "a launcher's end of its job is no verdict: $(cat "$work/two")" [ "$(grep -c 'job :3' "$work/two")" -ge 1 ]
+	check "each has its evidence" [ "$(cat "$work/jobs/verdict.json" "$work"/jobs/job-*/verdict.json 2>/dev/null | sed -n 's/.*"job": "\(.*\)".*/\1/p' | sort | paste -sd,)" = localhost:1,localhost:2 ]
+	check "and its table: $(ls "$work")" [ "$(grep -lF ,AllReduce, "$work"/jobs*.csv | wc -l)" = 3 ]
+	# under mpirun, whose ranks say their job by themselves
+	export OMPI_MCA_rmaps_base_oversubscribe=1
+	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" -q --timeout 3 --out "$work/mpis" bash -c 'job() { DOUBLE_ID=mpi.$1 mpirun --quiet -np 2 "$0" 2 4000 "${@:2}"; }
+		job 1 kill=1@2000 & job 2 exit3=1@3000 & wait' "$subject" >"$work/mpis.out" 2>&1
+	for name in rank-killed rank-exited; do
+		check "two mpiruns: $(cat "$work/mpis.out")" grep -qE "^# verdict: .*class=$name ranks=1 .* job=mpirun-[0-9]+ " "$work/mpis.out"
+	done
+	check "no monitor is left" within 10 no_process
+}
+flight two_jobs
+
+# as Kubernetes ends a container: SIGTERM to its first process, and SIGKILL to all after a grace period; no rank is to blame, whether the
+# first process passes the signal on to ranks that end (pass), to some that stay (stay), or does not (deaf)
+pods() {
+	local how pods=()
+	unshare --pid --fork true 2>/dev/null || return
+	for how in pass stay deaf; do
+		HANGAR_E2E=$token DOUBLE_ID=pod-$how timeout -k 1 30 unshare --pid --fork --mount-proc "$BUILD/hangar_run" -q --timeout 20 --out "$work/$how" bash -c '
+			[ $1 = deaf ] || trap "kill \$(jobs -p); wait; exit 0" TERM
+			for r in 0 1 2; do ([ $1$r = stay1 ] || [ $1 != stay ] || trap "" TERM; RANK=$r WORLD_SIZE=3 exec "$0" 3 1000000 sync) & done
+			wait; wait' "$subject" $how >"$work/$how.out" 2>&1 &
+		pods+=($!)
+	done
+	all_trained() { for how in pass stay deaf; do status "$work/$how" 2>&1 | grep -q '^# communicator 0 of ranks 0-2: all completed call [1-9]' || return; done; }
+	check "containers are watched" within 10 all_trained
+	for how in "${pods[@]}"; do pkill -TERM -P "$(pgrep -P "$how")"; done
+	pause 1
+	for how in "${pods[@]}"; do pkill -KILL -P "$(pgrep -P "$how")"; done 2>/dev/null
+	wait "${pods[@]}" 2>/dev/null
+	for how in pass stay deaf; do
+		check "a container's end, $how: $(cat "$work/$how.out")" [ "$(grep -c '^#' "$work/$how.out")" = 0 ]
+	done
+}
+flight pods
 
 # a rank that comes after its verdict: that is withdrawn, and the next one has a folder of its own
 comes_again() {

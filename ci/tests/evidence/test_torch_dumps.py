@@ -1,6 +1,7 @@
 """test_torch_dumps.py: hang_diagnose --torch on Flight Recorder dumps that are made here from the documented format (those
 that PyTorch itself wrote are in torch_recorded.tar.xz), and on hostile, cut and foreign files."""
 # timeout: 750
+import itertools
 import json
 import os
 import pickle
@@ -411,6 +412,29 @@ class Dumps(unittest.TestCase):
                 if said:
                     self.assertNotEqual(verdict["confidence"], "proved", text)
                     self.assertIn("Nothing is known", text)
+
+    def test_emptied(self):
+        """What was not seen is never proved, and no rank is named for it by a majority: ranks whose dumps lost their entries, whatever
+        their groups count."""
+        full, nothing = {0}, set()
+        for kept, counted, form in itertools.product((full, nothing, {0, 2}), (None, 0, 6), ("empty", "missing", "config")):
+            with self.subTest(kept=kept, counted=counted, form=form):
+                self.setUp()
+                for rank in range(4):
+                    dump = played(healthy, rank)
+                    made = dump["entries"][-1]["collective_seq_id"] if counted else 0
+                    dump["pg_status"] = {} if counted is None else {"0": {"last_%s_collective" % word: made for word in ("enqueued", "completed")}}
+                    if rank not in kept:
+                        dump = {"pg_config": dump["pg_config"]} if form == "config" else {**dump, "entries": []}
+                        if form == "missing":
+                            del dump["entries"]
+                    self.put("rank_%d" % rank, dump if rank % 2 else json.dumps(dump).encode())
+                code, verdict, text = self.diagnose()
+                if verdict:
+                    self.assertEqual(verdict["confidence"], "inconclusive", text)
+                    self.assertNotEqual((verdict["outcome"], code), ("ok", 0), text)
+                else:
+                    self.assertIn("holds no calls", text)
 
     def test_cut(self):
         """A dump that ends right before the call in which the others wait is proof where its own count and its file's time say

@@ -106,6 +106,14 @@ static void tell_counts(struct evidence_rank *r, struct record *last, char sent)
 	}
 }
 
+/* The rank waits in a call of communicator 0 that ranks in init have not come to. */
+static void hold_up(struct evidence_rank *r)
+{
+	r->view.oldest = r->calls[r->ncalls - 1];
+	r->view.comms[0].seq = ++r->view.oldest.seq;
+	r->view.waiting = r->view.overdue = 1;
+}
+
 /* A letter of the second list. Returns how many letters were taken; 0: it is none. */
 static int tell_program(struct evidence_rank *r, struct record *last, const char *calls)
 {
@@ -365,6 +373,44 @@ UNIT_TEST(test_rows, "who waits for whom")
 	}
 }
 
+/* Rank i: its letters of communicators 1 to 3. */
+static void tell_inits(int i, const char *first, const char *second, const char *third,
+		       int announced)
+{
+	struct evidence_rank *r = &evidence.ranks[i];
+	const char *const letters[] = { first, second, third ? third : "...." };
+
+	play(i, 3, step_count, false);
+	r->view.comms[0].id = 1;
+	r->view.comms[0].seq = 3;
+	r->recorder = aligned_alloc(64, sizeof(*r->recorder));
+	memset(r->recorder, 0, sizeof(*r->recorder));
+	r->recorder->inits[0] =
+		(struct record_init){ .state = RECORD_COMM_READY, .id = 1, .rank = i, .nranks = 4 };
+	for (int c = 1; c <= 3; c++) {
+		bool more = letters[c - 1][i] == '+';
+		char letter = more ? 'A' : letters[c - 1][i];
+		bool inside = letter >= 'A' && letter <= 'Z';
+		int32_t n = !inside ? 2 : announced ? announced : RECORD_CHILD(0);
+
+		r->view.waiting = r->view.overdue = inside || r->view.overdue;
+		r->view.comms[c].state = inside ? RECORD_COMM_INIT : RECORD_COMM_NONE;
+		if (letter == 'h')
+			hold_up(r);
+		if (!isalpha(letter) || letter == 'h')
+			continue;
+		r->recorder->inits[c] =
+			(struct record_init){ .state =
+						      inside ? RECORD_COMM_INIT : RECORD_COMM_READY,
+					      .id = (uint64_t)(letter & 31) + 100,
+					      .rank = inside && !announced ? RECORD_CHILD(1) : i,
+					      .nranks = n + more };
+	}
+	strcpy(r->view.what, "communicator init");
+	strcpy(r->syscall, "clock_nanosleep");
+	r->state = 'S';
+}
+
 /* The init of a later communicator: letters are ids, upper case where the rank is inside, . where it is
  * not; of communicator 1, then of 2. `announced`: ranks of the one that some are inside, 0: it is a
  * split of communicator 0. */
@@ -389,44 +435,30 @@ UNIT_TEST(test_later_init, "init of a later communicator")
 		{ "ABA.", "....", 0, "hang init-missing-rank 3 majority",
 		  "3 of 4 ranks are inside a" },
 		{ "AAAA", "....", 4, "hang * - *", "" }, /* all are there */
+		/* made in another order: they wait for each other, unless another rank may come ('h': the ranks in init hold it up) */
+		{ "AAAB", "....", 4, "hang init-mismatch 3 majority",
+		  "Rank 0 is in the init of one communicator, rank 3 in another's" },
+		{ "BBAA", "....", 4, "hang init-mismatch - inconclusive",
+		  "Rank 0 is in the init of one communicator, rank 2 in another's" },
+		{ "ABCD", "....", 4, "hang init-mismatch - inconclusive",
+		  "Rank 0 is in the init of one communicator, rank 1 in another's" },
+		{ "AB..", "....", 2, "hang init-missing-rank 2,3 inconclusive",
+		  "Who the others are is not known: 1 of ranks 2,3." },
+		{ "ABh.", "....", 2, "hang init-missing-rank 3 majority", "1 of 2 ranks" },
+		{ "ABhh", "....", 2, "hang init-missing-rank - inconclusive",
+		  "Rank 0 is in the init of one communicator, rank 1 in another's" },
+		{ "Ahhh", "....", 2, "hang * - *", "" },
+		/* and for another number of ranks: '+': of one more */
+		{ "AAA+", "....", 4, "hang init-mismatch 3 majority",
+		  "Rank 3 called communicator init for 5 ranks, rank 0 for 4." },
+		{ "A+hh", "....", 2, "hang init-mismatch - inconclusive",
+		  "Rank 1 called communicator init for 3 ranks, rank 0 for 2." },
 	};
 
 	UNIT_ROWS(row, inits) {
 		calls_set_up(4);
-		for (int i = 0; i < 4; i++) {
-			struct evidence_rank *r = &evidence.ranks[i];
-			const char *const letters[] = { row->first, row->second,
-							row->third ? row->third : "...." };
-
-			play(i, 3, step_count, false);
-			r->recorder = aligned_alloc(64, sizeof(*r->recorder));
-			memset(r->recorder, 0, sizeof(*r->recorder));
-			r->recorder->inits[0] = (struct record_init){
-				.state = RECORD_COMM_READY, .id = 1, .rank = i, .nranks = 4
-			};
-			for (int c = 1; c <= 3; c++) {
-				char letter = letters[c - 1][i];
-				bool inside = letter >= 'A' && letter <= 'Z';
-				int32_t n = !inside	     ? 2
-					    : row->announced ? row->announced
-							     : RECORD_CHILD(0);
-
-				r->view.waiting = r->view.overdue = inside || r->view.overdue;
-				r->view.comms[c].state =
-					inside ? RECORD_COMM_INIT : RECORD_COMM_NONE;
-				if (letter == '.')
-					continue;
-				r->recorder->inits[c] = (struct record_init){
-					.state = inside ? RECORD_COMM_INIT : RECORD_COMM_READY,
-					.id = (uint64_t)(letter & 31) + 100,
-					.rank = inside && !row->announced ? RECORD_CHILD(1) : i,
-					.nranks = n
-				};
-			}
-			strcpy(r->view.what, "communicator init");
-			strcpy(r->syscall, "clock_nanosleep");
-			r->state = 'S';
-		}
+		for (int i = 0; i < 4; i++)
+			tell_inits(i, row->first, row->second, row->third, row->announced);
 		finish();
 		finds(row->finds);
 		CU_ASSERT(!row->line[0] || said(row->line));

@@ -62,7 +62,7 @@ make_cluster() {
 	done
 	holds "slurmd does not start: $(tail -n 2 "$work"/*.log)" within 60 are_idle "$1"
 }
-are_idle() { [ "$(sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" -eq "$1" ]; }
+are_idle() { [ "$(sinfo -h -N -o "%N %T" 2>/dev/null | sort -u | grep -c " idle$")" -eq "$1" ]; } # a node has a line for each partition
 is_empty() { [ -z "$(squeue -h)" ]; }
 
 # each host has a /tmp of its own

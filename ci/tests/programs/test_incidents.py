@@ -53,6 +53,8 @@ BUILD = os.path.abspath(os.environ.get("BUILD", PROGRAMS + "/../../build"))
 INCIDENTS = {  # over the doubles: columns that the score must have
     "draft_tokens": "void=False right=True rank_right=True line_right=True early=0 named=3 class=mismatch confidence=majority",
     "split_missing": "void=False rank_right=True call_right=True early=0 named=2 class=init-missing-rank",
+    "group_made": "void=False right=True named=2 class=init-mismatch",
+    "init_count": "void=False right=True named=1 class=init-mismatch",
     "plain_c": "void=False right=True named=2",
     "engine_graph": "void=False rank_right=True named=1 early=0",
 }

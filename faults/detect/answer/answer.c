@@ -202,6 +202,8 @@ void answer_print(FILE *out, const struct answer *a)
 		fprintf(out, " side=%s", side_name(a->side));
 	if (a->hosts[0])
 		fprintf(out, " hosts=%s", a->hosts);
+	if (a->job[0])
+		fprintf(out, " job=%s", a->job);
 	fprintf(out, " evidence=%s\n", a->evidence);
 	fflush(out);
 }

@@ -19,6 +19,7 @@ struct answer {
 	char ranks[256]; /* culprits, "1,3"; "-": no rank is named */
 	char hosts[256]; /* hosts whose monitor or launcher is lost, "node2,node3"; "" for none */
 	char pair[136];	 /* of ranks, a send and its receive, "1>2"; of hosts; "" for none */
+	char job[64];	 /* of which these are the ranks; "": the run has no other */
 
 	/* Timelines parted here: at the first call on `comm` that not all made alike. An interval where identical
 	 * calls leave it open; 0: communicator init; -1: nowhere. */

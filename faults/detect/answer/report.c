@@ -107,7 +107,7 @@ static json_t *verdict_json(const struct answer *d, const struct evidence *e)
 	for (size_t i = 0; i < d->nnotes; i++)
 		json_array_append_new(lines, json_value_text(d->notes[i]));
 	return json_pack("{s:i s:s s:s s:s s:s s:s* s:s s:i s:I s:I s:I s:s s:s s:o s:o s:I s:I "
-			 "s:I s:o s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o s:o}",
+			 "s:I s:o s:o s:o s:s s:s s:s s:o s:o s:o s:o s:o s:o s:o s:o s:s*}",
 			 "version", 1, "outcome", outcome_name(d->outcome), "class",
 			 class_name(d->class, d->outcome), "ranks", d->ranks, "confidence",
 			 confidence_name(d->confidence), "side", side_name(d->side), "hosts_lost",
@@ -124,7 +124,7 @@ static json_t *verdict_json(const struct answer *d, const struct evidence *e)
 			 "hosts", json_value_text(hosts), "when", json_value_text(e->when),
 			 "command", json_value_text(e->command), "remarks",
 			 json_value_text(e->remarks), "summary", lines_json(d), "culprit_hosts",
-			 json_value_text(culprits));
+			 json_value_text(culprits), "job", d->job[0] ? d->job : NULL);
 }
 
 static int save_verdict(const struct answer *d, const struct evidence *e, const char *path)

@@ -44,6 +44,7 @@ struct evidence_rank {
 	void *image;   /* saved form that calls, times and recorder lie in; owned; NULL: none */
 	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;  /* older calls have left the ring, or did not come along */
+	bool emptied;  /* it counts calls, and none came along */
 	/* Its host counted this during the run (rank-N.counters.json), saved with one rank of
 	 * the host; owned, NULL: none. */
 	struct reading *counters;

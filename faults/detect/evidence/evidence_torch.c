@@ -83,13 +83,14 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	struct evidence_rank *r;
 	json_t *comms, *calls, *item;
 	json_int_t before, newest;
-	int number, present, cut, undated;
+	int number, present, cut, emptied = 0, undated;
 	const char *stack;
 	size_t i;
 
-	if (json_unpack(j, "{s:i s:i s:I s:I s:i s:i s:s s:o s:o}", "rank", &number, "present",
-			&present, "before", &before, "newest", &newest, "cut", &cut, "undated",
-			&undated, "stack", &stack, "comms", &comms, "calls", &calls) < 0 ||
+	if (json_unpack(j, "{s:i s:i s:I s:I s:i s?i s:i s:s s:o s:o}", "rank", &number, "present",
+			&present, "before", &before, "newest", &newest, "cut", &cut, "emptied",
+			&emptied, "undated", &undated, "stack", &stack, "comms", &comms, "calls",
+			&calls) < 0 ||
 	    number < 0 || number >= e->nranks || e->ranks[number].recorder)
 		return false;
 	r = &e->ranks[number];
@@ -111,6 +112,7 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 	evidence_take_calls(r, p->memory);
 	r->present = present;
 	r->remote = true;
+	r->emptied = emptied;
 	r->wrapped = r->ncalls > 0 && r->calls[0].ticket > 1;
 	r->stack = *stack ? must(strdup(stack)) : NULL;
 	return true;

@@ -268,6 +268,11 @@ def statuses(whole):
             for pg, status in (told.items() if type(told) is dict else ()) if type(status) is dict}
 
 
+def is_emptied(dump):
+    """Groups count calls, all over, and none of them is there: a ring that has wrapped has some."""
+    return not dump.calls and all(made == over for made, over in dump.status.values())
+
+
 class Dump:
     def __init__(self, path, rank):
         whole = load(path)
@@ -355,7 +360,7 @@ def tell_rank(rank, dump, given, newest, undated, others):
     old = older(dump, given, others)
     before = max([c.seq - i - 1 for i, c in enumerate(calls)] + [call[1] - i - 1 for i, call in enumerate(old)] + [0])
     say(rank=rank, present=1, before=before, newest=newest,
-        cut=int(dump.cut), undated=int(undated), comms=comms_of(rank, dump.groups.items(), given, sent), stack=stack_of(calls),
+        cut=int(dump.cut), emptied=int(is_emptied(dump)), undated=int(undated), comms=comms_of(rank, dump.groups.items(), given, sent), stack=stack_of(calls),
         calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
                 c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
@@ -412,8 +417,9 @@ def numbered(dump, config):
 
 
 def older(dump, given, others):
-    """The newest call of each group of which the dump has no entry: its number is the group's count, its kind that of another
-    rank's call there (it is over, and compared with none). Groups with sends count two things, and are left out."""
+    """The newest call of each group of which the dump has no entry: its number is the group's count, the rest that of another
+    rank's call there, of this number where one has it: it says no more than that it is over. Groups with sends count two things,
+    and are left out."""
     calls = []
     for pg, (made, over) in sorted(dump.status.items()):
         name = dump.names.get(pg)
@@ -423,7 +429,8 @@ def older(dump, given, others):
                 any(c.group == name for c in dump.calls):
             continue
         created = min(c.created for c in like) - 1
-        calls.append([comm, made, like[0].kind, 0, like[0].dtype, -1, 0, 1, 1, created, 0, created])
+        same = next((c for c in like if c.seqs[0] == made), None)
+        calls.append([comm, made, (same or like[0]).kind, same.count if same else 0, (same or like[0]).dtype, -1, 0, 1, 1, created, 0, created])
     return calls
 
 

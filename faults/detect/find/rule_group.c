@@ -41,11 +41,12 @@ static bool waits(const struct rule_ctx *ctx, const struct group *g)
 static bool is_free(const struct rule_ctx *ctx, int rank)
 {
 	const struct rank_view *v = view_of(ctx, rank);
+	bool in_call = ctx->played
+			       ? progress_known(ctx->played, rank) && progress_at(ctx->played, rank)
+			       : v->oldest.ticket > 0;
 
 	return !view_in_init(v) && ctx->evidence->ranks[rank].present && !view_died(v) &&
-	       !view_finished(v) && v->comm_state != RECORD_COMM_INIT &&
-	       !(ctx->played && progress_known(ctx->played, rank) &&
-		 progress_at(ctx->played, rank));
+	       !view_finished(v) && v->comm_state != RECORD_COMM_INIT && !in_call;
 }
 
 static bool is_among(const struct group *g, int rank)
@@ -177,11 +178,198 @@ static bool report(const struct rule_ctx *ctx, struct finding *f, struct group *
 	return true;
 }
 
+/* ---- communicators that ranks make in another order ---- */
+
+/* Inits for as many ranks, each of which waits, in different communicators. */
+struct crossing {
+	struct group largest; /* of them; the first where none is */
+	size_t came, ngroups;
+	const struct claim **claims; /* by rank of the run; NULL: it is in none of these */
+};
+
+/* Adds a group whose ranks wait for others in its init. */
+static void cross(const struct rule_ctx *ctx, struct crossing *x, const struct claim *claims,
+		  size_t n)
+{
+	const struct group g = { .claims = claims, .came = n };
+	bool inside = waits(ctx, &g) && !is_child(claims) &&
+		      (!x->ngroups || claims->nranks == x->largest.claims->nranks);
+
+	for (size_t i = 0; i < n && inside; i++)
+		inside = in_init(ctx, &claims[i]) && view_of(ctx, claims[i].rank)->waiting &&
+			 !x->claims[claims[i].rank];
+	if (!inside)
+		return;
+	for (size_t i = 0; i < n; i++)
+		x->claims[claims[i].rank] = &claims[i];
+	if (!x->ngroups || n > x->largest.came ||
+	    (n == x->largest.came && claims->rank < x->largest.claims->rank))
+		x->largest = g;
+	x->came += n;
+	x->ngroups++;
+}
+
+/* Waits in a collective that a rank in one of these inits has not made: it does not come before that is over. */
+static bool is_held(const struct rule_ctx *ctx, const struct crossing *x, int rank)
+{
+	const struct rank_view *v = view_of(ctx, rank);
+	const struct view_comm *comm = progress_open_comm(v);
+
+	for (int i = 0; comm && !call_in_pairs(&v->oldest) && i < ctx->evidence->nranks; i++) {
+		const struct view_comm *theirs =
+			x->claims[i] ? progress_member(view_of(ctx, i), comm->id) : NULL;
+
+		if (theirs && theirs->seq < v->oldest.seq)
+			return true;
+	}
+	return false;
+}
+
+/* They are as many as each of them waits for, and no other rank comes: the class of that; else CLASS_OUTCOME. Ranks that are held
+ * on their device may come by their host: time tells. */
+static enum answer_class class_of_crossing(const struct rule_ctx *ctx, const struct crossing *x)
+{
+	bool held = false;
+
+	if (x->ngroups < 2 || (int)x->came != x->largest.claims->nranks)
+		return CLASS_OUTCOME;
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct rank_view *v = view_of(ctx, i);
+		bool gone = ctx->evidence->ranks[i].present && (view_died(v) || view_finished(v));
+
+		if (x->claims[i] || gone)
+			continue;
+		if (!ctx->evidence->ranks[i].present || !is_held(ctx, x, i))
+			return CLASS_OUTCOME;
+		held = true;
+	}
+	return held ? CLASS_INIT_MISSING : CLASS_INIT_MISMATCH;
+}
+
+static void report_crossing(const struct rule_ctx *ctx, struct finding *f, const struct crossing *x,
+			    enum answer_class class)
+{
+	const struct claim *ours = x->largest.claims, *other = NULL;
+	bool most = 2 * x->largest.came > x->came;
+	char id[32], others[32];
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct claim *claim = x->claims[i];
+
+		if (!claim || claim->id == ours->id)
+			continue;
+		other = other ? other : claim;
+		if (most)
+			rank_set_add(&f->culprits, i);
+	}
+	note(f, "Rank %d is in the init of one communicator, rank %d in another's.",
+	     rank_number(ctx->evidence, ours->rank), rank_number(ctx->evidence, other->rank));
+	for (int i = 0; i < ctx->evidence->nranks && finding_has_room(f); i++)
+		if (x->claims[i])
+			note(f, "Rank %d is in the init of id %016lx, of %d ranks%s%s.",
+			     rank_number(ctx->evidence, i), x->claims[i]->id, ours->nranks,
+			     ctx->evidence->ranks[i].where[0] ? ", at " : "",
+			     ctx->evidence->ranks[i].where);
+	snprintf(id, sizeof(id), "id %016lx", other->id);
+	snprintf(others, sizeof(others), "id %016lx", ours->id);
+	finding_place(f, ours->comm, 0, 0, 0);
+	finding_differ(f, "id", id, others);
+	if (!most && x->came == 2)
+		finding_tie(f, other->rank, ours->rank);
+	f->reasons |= reason_if(!most, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, class, CONFIDENCE_MAJORITY);
+}
+
+/* Ranks that are in the init of different communicators, each of which the others make first. */
+static bool crosses(const struct rule_ctx *ctx, struct finding *f, const struct claim *claims,
+		    size_t n)
+{
+	const size_t bytes = ((size_t)ctx->evidence->nranks + 1) * sizeof(claims);
+	struct crossing x = { .claims = must(malloc(bytes)) };
+	enum answer_class class = CLASS_OUTCOME;
+
+	for (size_t from = 0; from < n && class == CLASS_OUTCOME;
+	     from = claims_end(claims, n, from)) {
+		x = (struct crossing){ .claims = memset(x.claims, 0, bytes) };
+		for (size_t i = from, end; i < n; i = end) {
+			end = claims_end(claims, n, i);
+			cross(ctx, &x, claims + i, end - i);
+		}
+		class = class_of_crossing(ctx, &x);
+	}
+	if (class != CLASS_OUTCOME)
+		report_crossing(ctx, f, &x, class);
+	free(x.claims);
+	return class != CLASS_OUTCOME;
+}
+
+/* ---- a communicator for another number of ranks ---- */
+
+/* The claims that announce what most do (`votes` of them); where none is most of all, what the first does. */
+static const struct claim *usual_claim(const struct claim *claims, size_t n, size_t *votes)
+{
+	const struct claim *most = claims;
+
+	*votes = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t alike = 0;
+
+		for (size_t k = 0; k < n; k++)
+			alike += claims[k].nranks == claims[i].nranks;
+		if (alike > *votes) {
+			most = &claims[i];
+			*votes = alike;
+		}
+	}
+	return most;
+}
+
+/* Ranks in the init of one communicator announce other numbers. */
+static bool disagrees(const struct rule_ctx *ctx, struct finding *f, const struct claim *claims,
+		      size_t n)
+{
+	size_t votes;
+	const struct claim *usual = usual_claim(claims, n, &votes), *other = NULL;
+	bool inside = false, most = 2 * votes > n;
+	char theirs[32], ours[32];
+
+	for (size_t i = 0; i < n; i++)
+		inside |= in_init(ctx, &claims[i]);
+	if (!inside || !claims->comm || is_child(claims) || votes == n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (claims[i].nranks == usual->nranks)
+			continue;
+		other = other ? other : &claims[i];
+		if (finding_has_room(f))
+			note(f, "Rank %d called communicator init for %d ranks, rank %d for %d.",
+			     rank_number(ctx->evidence, claims[i].rank), claims[i].nranks,
+			     rank_number(ctx->evidence, usual->rank), usual->nranks);
+		if (most)
+			rank_set_add(&f->culprits, claims[i].rank);
+	}
+	snprintf(theirs, sizeof(theirs), "%d ranks", other->nranks);
+	snprintf(ours, sizeof(ours), "%d ranks", usual->nranks);
+	finding_place(f, claims->comm, 0, 0, 0);
+	finding_differ(f, "nranks", theirs, ours);
+	if (!most && n == 2)
+		finding_tie(f, other->rank, usual->rank);
+	f->reasons |= reason_if(!most, REASON_NO_MAJORITY);
+	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, CONFIDENCE_MAJORITY);
+	return true;
+}
+
 bool rule_absent_from_group(const struct rule_ctx *ctx, struct finding *f)
 {
 	size_t n, end;
 	struct claim *claims = progress_claims(ctx->progress, -1, &n);
 	bool found = false;
+
+	for (size_t i = 0; i < n && !found; i = end) {
+		end = claims_end(claims, n, i);
+		found = disagrees(ctx, f, claims + i, end - i);
+	}
+	found = found || crosses(ctx, f, claims, n);
 
 	for (size_t i = 0; i < n && !found; i = end) {
 		struct group g = { .claims = claims + i };

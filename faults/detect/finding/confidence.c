@@ -105,7 +105,8 @@ unsigned reasons_of_run(const struct evidence *e, size_t absent, bool well)
 
 	for (int i = 0; i < e->nranks && !torn; i++) /* newest calls of some rank are lost */
 		torn = e->ranks[i].present &&
-		       e->ranks[i].index.last_ticket < e->ranks[i].view.issued;
+		       (e->ranks[i].index.last_ticket < e->ranks[i].view.issued ||
+			e->ranks[i].emptied);
 	if (absent == 0 && !e->uncounted && !torn)
 		return 0;
 	return 1u << (few ? REASON_SOME_UNKNOWN : REASON_MOST_UNKNOWN);

@@ -12,12 +12,16 @@ static bool ends(int number)
 	       number == SIGABRT || number == SIGKILL;
 }
 
-/* Returns true if it has ended, and nothing more ends it. A handler may ask: nothing is allocated. */
-static bool is_zombie(pid_t pid)
+/* Returns true if it has ended, and nothing more ends it: mpirun signals ranks whose end it has seen. A handler may ask: nothing
+ * is allocated. */
+static bool has_ended(pid_t target)
 {
+	pid_t pid = target < 0 ? -target : target;
 	char text[512] = "", *state;
 	int fd;
 
+	if (syscall(SYS_kill, target, 0) < 0 && errno == ESRCH)
+		return true;
 	snprintf(text, sizeof(text), "/proc/%d/stat", (int)pid);
 	fd = open(text, O_RDONLY | O_CLOEXEC);
 	memset(text, 0, sizeof(text));
@@ -36,7 +40,7 @@ static void announce(pid_t target, int number)
 	const struct signal_sent sent = { getpid(), target ? target : -getpgrp() };
 	int kept = errno;
 
-	if (key && *key && !is_zombie(target < 0 ? -target : target))
+	if (key && *key && !has_ended(sent.target))
 		link_note(key, MESSAGE_SIGNAL, &sent, sizeof(sent));
 	errno = kept;
 }

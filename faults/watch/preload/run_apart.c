@@ -106,6 +106,7 @@ void run_apart(const struct monitor *monitor, const struct run_settings *setting
 
 	watched = monitor;
 	own = settings;
+	log_fd = -1; /* a further job's monitor has the first one's */
 	setvbuf(lines, NULL, _IOLBF, LINE_MOST);
 	stdout = stderr = lines;
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)

@@ -64,6 +64,8 @@ void run_hook_start(const char *command, const struct answer *v, const char *hos
 	setenv("HANGAR_HOSTS", hosts, 1);
 	setenv("HANGAR_CONFIDENCE", confidence_name(v->confidence), 1);
 	setenv("HANGAR_EVIDENCE", v->evidence, 1);
+	if (v->job[0])
+		setenv("HANGAR_JOB", v->job, 1);
 	fflush(stdout);
 	if (fork() == 0)
 		run(command);

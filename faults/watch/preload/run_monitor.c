@@ -9,7 +9,7 @@
 #include "preload/fault_spec.h"
 #include "preload/run_apart.h"
 #include "preload/run_hook.h"
-#include "preload/run_ranks.h"
+#include "preload/run_jobs.h"
 #include "preload/run_signals.h"
 #include "preload/run_status.h"
 #include "process/command.h"
@@ -44,6 +44,9 @@ struct runner {
 	uint64_t settings_ns; /* when settings that came since are compared, 0: none did */
 	bool differ;	      /* they do, as was printed */
 	struct run_meter meter;
+	struct run_jobs jobs;
+	const char *
+		out; /* --out, which --status DIR is asked for; a second job's evidence is below it */
 };
 
 void run_key(char *key, size_t len, const char *launcher)
@@ -89,10 +92,11 @@ static void on_printed(void *ctx, const struct answer *verdict)
 
 /* ---- the loop ---- */
 
-/* The command has ended, as have all ranks that came. */
+/* The command has ended, as have all ranks that came; for a second job the latter will do. */
 static bool is_over(struct runner *r, uint64_t now)
 {
 	const struct monitor *m = &r->monitor;
+	bool ended = r->jobs.second || r->ended;
 
 	for (size_t i = 0; i < m->nranks; i++)
 		if (m->ranks[i].view.process < PROCESS_EXITED &&
@@ -101,25 +105,23 @@ static bool is_over(struct runner *r, uint64_t now)
 			return false;
 		}
 	/* other hosts' leaders decide with this one when the run is over for all */
-	if (!r->ended || (m->input.nhosts && !m->ended)) {
+	if (!ended || (m->input.nhosts && !m->ended)) {
 		r->ended_ns = 0;
 		return false;
 	}
 	if (r->ended_ns == 0)
 		r->ended_ns = now;
-	return (double)(now - r->ended_ns) * 1e-9 > LINGER_SECONDS;
+	return (double)(now - r->ended_ns) * 1e-9 > LINGER_SECONDS && run_jobs_may_end(&r->jobs);
 }
 
-static void act(const struct runner *r)
+static void act(struct runner *r)
 {
-	const struct monitor *m = &r->monitor;
 	int signal = r->settings->on_hang == ON_HANG_KILL    ? SIGKILL
 		     : r->settings->on_hang == ON_HANG_ABORT ? SIGABRT
 							     : 0;
 
-	for (size_t i = 0; signal && i < m->nranks; i++)
-		if (m->ranks[i].view.process < PROCESS_EXITED)
-			kill(m->ranks[i].view.pid, signal);
+	if (signal)
+		monitor_signal(&r->monitor, signal);
 }
 
 /* Settings in which ranks differ are named at once: no waiting makes them alike. */
@@ -172,9 +174,10 @@ static void print_status(struct runner *r, uint64_t now)
 	if (m->input.nhosts && now < r->requested_ns + HOSTS_NS)
 		return;
 	r->requested_ns = 0;
-	snprintf(title, sizeof(title), "%.80s (hangar_run pid %d, --out %s)",
-		 basename(r->settings->argv[0]), (int)getpid(),
-		 r->settings->out ? run_absolute(r->settings->out, path) : "none");
+	snprintf(title, sizeof(title), "%.80s%s%s (hangar_run pid %d, --out %s)",
+		 basename(r->settings->argv[0]), m->config.job ? ", job " : "",
+		 m->config.job ? m->config.job : "", (int)getpid(),
+		 r->out ? run_absolute(r->out, path) : "none");
 	if (m->asking_fd >= 0)
 		run_status_answer(&r->status, m, m->asking_fd, title);
 	m->asking_fd = -1;
@@ -215,6 +218,10 @@ static void look_after(struct runner *r, uint64_t now)
 /* The ranks have left, however they ended: what their calls cost is said first. */
 static void forget(struct runner *r)
 {
+	if (r->monitor.config.job && r->monitor.nranks && !r->settings->quiet) {
+		printf("# job %s:\n", r->monitor.config.job);
+		fflush(stdout);
+	}
 	run_meter_end(&r->meter, &r->monitor);
 	monitor_forget(&r->monitor);
 }
@@ -281,8 +288,10 @@ static void look_at_command(struct runner *r)
 		r->ended = r->status.looked_ns || clock_ns() > r->began_ns + UNSEEN_NS;
 	else
 		r->monitor.orphaned = r->ended = poll(&p, 1, 0) == 1;
-	if (run_signals_came(&r->signals_fd))
-		monitor_tell(&r->monitor);
+	if (run_signals_came(&r->signals_fd)) {
+		monitor_tell(&r->monitor, -1);
+		run_jobs_tell(&r->jobs);
+	}
 }
 
 static void watch_command(struct runner *r)
@@ -292,10 +301,12 @@ static void watch_command(struct runner *r)
 	while (!is_over(r, clock_ns())) {
 		size_t n = r->reported ? 0 : r->hooks.fds(r->hooks.ctx, fds, MAX_FDS);
 
+		n += run_jobs_fds(&r->jobs, fds + n, MAX_FDS - n);
 		poll(fds, n, r->reported ? 100 : r->hooks.interval_ms(r->hooks.ctx));
 		look_at_command(r);
 		if (r->settings->apart)
 			run_apart_look();
+		run_jobs_look(&r->jobs, &r->monitor);
 		step(r);
 		look_for_ranks(r, clock_ns());
 	}
@@ -306,17 +317,21 @@ static void print_unseen(const struct runner *r)
 {
 	bool seen = r->status.looked_ns != 0;
 
+	if (r->jobs.second)
+		return;
 	if (r->settings->fault && !seen)
 		fprintf(stderr, "hangar_run: the fault that was asked for did not strike: nothing "
 				"was watched, as no rank here is known to have used NCCL\n");
 	else if (!seen && !r->settings->quiet && !r->settings->apart)
 		fprintf(stderr, "hangar_run: no NCCL was seen: nothing was watched\n");
-	else if (r->faulty >= 0 && !r->monitor.input.nhosts)
+	else if (r->faulty >= 0 && !r->monitor.input.nhosts && !r->monitor.config.job)
 		fprintf(stderr,
 			"hangar_run: the fault that was asked for did not strike: no rank %d "
 			"came\n",
 			r->faulty);
 }
+
+static bool elsewhere(void *arg, int fd);
 
 static int open_monitor(struct runner *r)
 {
@@ -336,6 +351,9 @@ static int open_monitor(struct runner *r)
 		.fail_slow = r->settings->fail_slow,
 		.meters = true,
 		.preloaded = true,
+		.elsewhere = r->jobs.second ? NULL : elsewhere,
+		.elsewhere_arg = r,
+		.job = r->jobs.second ? r->jobs.own.name : NULL,
 		.traces = r->settings->meter.trace,
 	};
 	struct error err = { .rank = -1 };
@@ -351,6 +369,24 @@ static int open_monitor(struct runner *r)
 		error_print(&err, "hangar_run");
 	r->hooks = monitor_hooks(&r->monitor);
 	return rc;
+}
+
+static _Noreturn void watch(struct runner *r)
+{
+	diagnoser_start(&r->diagnoser);
+	r->began_ns = clock_ns();
+	watch_command(r);
+	if (r->monitor.nranks) /* a signal ended all, which is no verdict */
+		forget(r);
+	print_unseen(r);
+	monitor_close(&r->monitor);
+	run_jobs_release(&r->jobs);
+	run_hook_finish();
+	aftermath_release(&r->after);
+	run_status_release(&r->status);
+	run_meter_release(&r->meter);
+	diagnoser_release(&r->diagnoser);
+	_exit(0);
 }
 
 /* Results go to standard error: standard output is the command's. */
@@ -372,19 +408,7 @@ static _Noreturn void run(struct runner *r, int ready_fd)
 		run_apart(&r->monitor, r->settings);
 	if (rc < 0)
 		_exit(0);
-	diagnoser_start(&r->diagnoser);
-	r->began_ns = clock_ns();
-	watch_command(r);
-	if (r->monitor.nranks) /* a signal ended all, which is no verdict */
-		forget(r);
-	print_unseen(r);
-	run_hook_finish();
-	monitor_close(&r->monitor);
-	aftermath_release(&r->after);
-	run_status_release(&r->status);
-	run_meter_release(&r->meter);
-	diagnoser_release(&r->diagnoser);
-	_exit(0);
+	watch(r);
 }
 
 /* The monitor is no child of the command, which must not find a child that it did not make. */
@@ -402,10 +426,11 @@ static void start_apart(struct runner *r, int ready_fd)
 		waitpid(pid, NULL, 0);
 }
 
-int run_monitor_start(const struct run_settings *settings)
+static struct runner runner_of(const struct run_settings *settings)
 {
-	struct runner r = {
+	return (struct runner){
 		.settings = settings,
+		.out = settings->out,
 		.meter = { .settings = &settings->meter,
 			   .quiet = settings->quiet || settings->apart },
 		.diagnoser.site = { .arg = (void *)settings,
@@ -417,6 +442,83 @@ int run_monitor_start(const struct run_settings *settings)
 				    .describe = describe,
 				    .again = again },
 	};
+}
+
+/* The monitor of a further job: a copy of the first one, which holds nothing of it but what the command was started with. */
+static _Noreturn void watch_second(struct runner *first, const struct run_job *job, int nth, int up)
+{
+	const struct meter_settings *meter = &first->settings->meter;
+	struct run_settings settings = *first->settings;
+	struct runner r;
+
+	link_job(settings.key, sizeof(settings.key), first->settings->key, nth);
+	settings.out = run_jobs_folder(settings.out, job->name);
+	settings.meter.csv = run_jobs_file(meter->csv, job->name);
+	settings.meter.metrics = run_jobs_file(meter->metrics, job->name);
+	settings.meter.trace = run_jobs_file(meter->trace, job->name);
+	r = runner_of(&settings);
+	r.out = first->out;
+	r.jobs = (struct run_jobs){ .own = *job, .second = true };
+	link_init(&r.jobs.up, up);
+	r.command_fd = first->command_fd;
+	r.faulty = r.signals_fd = -1;
+	if (first->signals_fd >= 0)
+		close(first->signals_fd);
+	monitor_close(&first->monitor); /* of this copy */
+	run_jobs_release(&first->jobs);
+	if (open_monitor(&r) < 0)
+		_exit(0);
+	if (settings.apart)
+		run_apart(&r.monitor, &settings);
+	printf("# job %s, of process %d: its ranks have numbers of their own\n", job->name,
+	       (int)job->pid);
+	fflush(stdout);
+	watch(&r);
+}
+
+/* Returns the place of the job, whose monitor is forked, or JOB_HERE: there can be none. */
+static int start_second(struct runner *r, const struct run_job *job)
+{
+	int ends[2], nth = run_jobs_next(&r->jobs);
+	pid_t pid;
+
+	if (!nth || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return JOB_HERE;
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		if (fork() == 0)
+			watch_second(r, job, nth, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return JOB_HERE;
+	}
+	waitpid(pid, NULL, 0);
+	r->monitor.config.job = r->jobs.own.name;
+	return run_jobs_add(&r->jobs, job, nth, ends[0]);
+}
+
+static bool elsewhere(void *arg, int fd)
+{
+	struct runner *r = arg;
+	struct run_job job;
+	int which;
+
+	run_job_of(&job, link_peer(fd).pid);
+	do {
+		which = run_jobs_place(&r->jobs, &r->monitor, &job);
+		which = which == JOB_UNSEEN ? start_second(r, &job) : which;
+	} while (which >= 0 && !run_jobs_pass(&r->jobs, which, fd));
+	return which >= 0;
+}
+
+int run_monitor_start(const struct run_settings *settings)
+{
+	struct runner r = runner_of(settings);
 	struct fault_spec spec;
 	int32_t rc = -EIO;
 	int ready[2];

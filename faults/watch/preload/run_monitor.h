@@ -9,7 +9,7 @@
 enum on_hang { ON_HANG_REPORT, ON_HANG_ABORT, ON_HANG_KILL };
 
 struct run_settings {
-	char key[40];
+	char key[48];
 	double timeout; /* seconds: struct patience's `hang` */
 	enum on_hang on_hang;
 	const char *out;   /* folder for the evidence, NULL: a new one below results/runs/ */

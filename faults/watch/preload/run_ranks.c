@@ -4,6 +4,7 @@
 #include <netdb.h>
 
 #include "base/error.h"
+#include "base/proc_stat.h"
 #include "settings/rank_groups.h"
 #include "settings/settings_read.h"
 #include "record/recorder.h"
@@ -11,6 +12,7 @@
 #define ENVIRONMENT_MOST (256 << 10)
 #define VARIABLES_MOST	 4096
 #define RANKS_MOST	 (1 << 18)
+#define AGENT		 "TORCHELASTIC_RUN_ID" /* torchrun's ranks have it, and it has not */
 
 /* The variables that a process was started with, none where they cannot be read; ended by NULL. */
 struct variables {
@@ -76,6 +78,52 @@ bool run_place(struct run_place *p, char *const *e, int rank, const char *given)
 	p->token = rank_groups_value(p->host) ^ rank_groups_value(p->port) << 1 ^
 		   rank_groups_value(job ? job : "") << 2 ^ (uint64_t)size << 3;
 	return p->nodes > 1 && p->host[0] && (given || port > 0);
+}
+
+/* mpirun's number for a job and those that its ranks spawn; another runtime's is text before '@'. */
+static void name_mpi(const char *space, char *name, size_t len)
+{
+	char *end;
+	unsigned long number = strtoul(space, &end, 10);
+
+	if (*space && !*end)
+		snprintf(name, len, "mpirun-%lu", number >> 16);
+	else
+		snprintf(name, len, "mpirun-%.*s", (int)strcspn(space, "@"), space);
+}
+
+void run_job_name(char *const *e, char *name, size_t len)
+{
+	const char *port = environment_get(e, "MASTER_PORT"),
+		   *address = environment_get(e, "MASTER_ADDR"),
+		   *space = environment_get(e, "PMIX_NAMESPACE"),
+		   *step = environment_get(e, "SLURM_STEP_ID"),
+		   *job = environment_get(e, "SLURM_JOB_ID");
+
+	name[0] = '\0';
+	if (port && environment_get(e, "RANK"))
+		snprintf(name, len, "%s:%s", address ? address : "", port);
+	else if (space && environment_get(e, "OMPI_COMM_WORLD_RANK"))
+		name_mpi(space, name, len);
+	else if (step && job)
+		snprintf(name, len, "slurm-%s.%s", job, step);
+	for (char *p = name; *p; p++) /* it stands in lines for scripts, and in names of files */
+		*p = isalnum(*p) || strchr(".:-_", *p) ? *p : '_';
+}
+
+void run_job_of(struct run_job *job, pid_t pid)
+{
+	struct variables *v = read_variables(pid);
+	char value[64];
+	struct proc_stat stat;
+
+	*job = (struct run_job){ .pid = pid };
+	run_job_name(v->list, job->name, sizeof(job->name));
+	job->agent = environment_get(v->list, AGENT) ? pid : 0;
+	free(v);
+	while (job->agent > 1 && run_variable(job->agent, AGENT, value, sizeof(value)))
+		job->agent = proc_stat_read(&stat, job->agent, 0) ? stat.parent : 0;
+	job->agent = job->agent > 1 ? job->agent : 0;
 }
 
 /* To what monitor_nodes.c reads, as hangar's own ranks do with MPI. */

@@ -1,4 +1,4 @@
-/* run_ranks.h: what the environments of a run's ranks say: NCCL's settings, where hosts meet. */
+/* run_ranks.h: what the environments of a run's ranks say: NCCL's settings, where hosts meet, which job. */
 #pragma once
 
 #include "record/record.h"
@@ -17,6 +17,20 @@ struct run_place {
  * `given` is HOST:PORT, or NULL for MASTER_ADDR and the port behind MASTER_PORT. false: one host,
  * or no variable says where. Pure. */
 bool run_place(struct run_place *place, char *const *environment, int rank, const char *given);
+
+/* The job of a launcher. Ranks with the same name are of one job, and those with the same agent: torchrun restarts its ranks,
+ * whose port may be another then. */
+struct run_job {
+	char name
+		[64]; /* "127.0.0.1:29500" (MASTER_ADDR, MASTER_PORT), "mpirun-54350", "slurm-12.0"; "": not known */
+	pid_t pid;   /* of the rank */
+	pid_t agent; /* torchrun's process; 0: none is known */
+};
+
+/* Writes the name of the job that these variables of a rank belong to. Pure. */
+void run_job_name(char *const *environment, char *name, size_t len);
+/* The job of the rank of this process. */
+void run_job_of(struct run_job *job, pid_t pid);
 
 /* Notes in the rank's record, once, the NCCL settings and version that its process was started
  * with. Notes, too, where the leaders of its job's hosts meet. Settings that the program makes

@@ -204,13 +204,16 @@ static bool take_answers(struct asked *asked, size_t n, const char *folder)
 	return any;
 }
 
-/* Returns true if the name is one of this run's: it may have had to take a later one. */
+/* Returns true if the name is of this run: of its first job or another ("+2"), and of these a later one (".1"). */
 static bool is_name_of(const char *name, const char *run)
 {
 	size_t len = strlen(run);
+	const char *rest = name + len;
 
-	return strncmp(name, run, len) == 0 &&
-	       (!name[len] || (name[len] == '.' && isdigit(name[len + 1]) && !name[len + 2]));
+	if (strncmp(name, run, len) != 0)
+		return false;
+	rest += rest[0] == '+' ? 1 + strspn(rest + 1, "0123456789") : 0;
+	return !rest[0] || (rest[0] == '.' && isdigit(rest[1]) && !rest[2]);
 }
 
 int run_status_ask(const char *which)

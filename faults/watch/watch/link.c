@@ -157,7 +157,15 @@ int link_send(struct link *link, uint32_t type, const void *payload, uint32_t by
 	return rc;
 }
 
-int link_note(const char *key, uint32_t type, const void *payload, uint32_t bytes)
+void link_job(char *name, size_t len, const char *key, int nth)
+{
+	if (nth > 1)
+		snprintf(name, len, "%.32s+%d", key, nth);
+	else
+		snprintf(name, len, "%.40s", key);
+}
+
+static int note(const char *key, uint32_t type, const void *payload, uint32_t bytes)
 {
 	struct frame frame = { LINK_MAGIC, type, bytes };
 	struct iovec parts[] = { { &frame, sizeof(frame) }, { (void *)payload, bytes } };
@@ -168,6 +176,18 @@ int link_note(const char *key, uint32_t type, const void *payload, uint32_t byte
 		return fd;
 	rc = sendmsg(fd, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 	close(fd);
+	return rc;
+}
+
+int link_note(const char *key, uint32_t type, const void *payload, uint32_t bytes)
+{
+	char name[48];
+	int rc = note(key, type, payload, bytes);
+
+	for (int job = 2; job <= LINK_JOBS; job++) {
+		link_job(name, sizeof(name), key, job);
+		note(name, type, payload, bytes);
+	}
 	return rc;
 }
 

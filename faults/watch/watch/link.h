@@ -33,8 +33,12 @@ void link_abort(struct link *link);
  * of a message the other side finds the end of the connection there. Never raises SIGPIPE. */
 int link_send(struct link *link, uint32_t type, const void *payload, uint32_t bytes, int pass_fd);
 
-/* Send a small message to the leader of the run with this name over a connection of its own, without waiting and
- * without memory of the heap: a signal's handler may. 0 or a negative errno. */
+/* The name of a run's nth job (1 to LINK_JOBS), each of which has a leader of its own: the run's, or "KEY+n". */
+#define LINK_JOBS 16
+void link_job(char *name, size_t len, const char *key, int nth);
+
+/* Send a small message to the leaders of the run with this name, each over a connection of its own, without waiting and
+ * without memory of the heap: a signal's handler may. 0 or a negative errno, of the first job's. */
 int link_note(const char *key, uint32_t type, const void *payload, uint32_t bytes);
 
 /* Next complete message: 1 with *message filled, 0 when there is none yet, -EPIPE at the end of

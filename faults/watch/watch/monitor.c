@@ -99,12 +99,6 @@ void monitor_again(struct monitor *m)
 	m->requests = (struct monitor_requests){ 0 };
 }
 
-void monitor_tell(struct monitor *m)
-{
-	for (size_t i = 0; i < m->nranks; i++)
-		m->ranks[i].told_ns = clock_ns();
-}
-
 void monitor_look(struct monitor *m)
 {
 	members_look(m, clock_ns());

@@ -84,6 +84,11 @@ struct monitor_config {
 	bool meters, traces; /* what calls cost is counted (pace/meter.h), and sampled calls kept */
 	bool fail_slow;	     /* and makes the outcome, of a run that is well otherwise */
 	bool preloaded; /* ranks are programs that know nothing of hangar, and no supervisor's */
+	/* A preloaded program's run may be of several jobs. NULL: it is of one. elsewhere() takes the connection of a
+	 * process that is about to join, and hands a duplicate to the monitor of its job: false, it is of this one's. */
+	bool (*elsewhere)(void *arg, int fd);
+	void *elsewhere_arg;
+	const char *job; /* names it in the verdict; "" while it is the only one */
 	/* In the leader's process: has it tick to its end (monitor_tick()). NULL of a preloaded program. */
 	void (*watch)(void *arg, struct monitor *monitor);
 	void *watch_arg;
@@ -101,7 +106,9 @@ struct monitor_peer {
 	char cgroup[CGROUP_PATH];
 	int64_t oom_kills;
 	uint64_t cgroup_ns;
-	pid_t group; /* its process group, when it came */
+	pid_t group;  /* its process group, when it came */
+	int pidfd;    /* its process, whose number may be another's once it is gone; -1: none */
+	ino_t memory; /* of the descriptor of its record */
 };
 
 struct monitor_node {
@@ -198,8 +205,12 @@ void monitor_forget(struct monitor *monitor);
 /* The run goes on after its verdict: it is watched as from its start, by this host and by others
  * that come again. How long waits usually last is kept. */
 void monitor_again(struct monitor *monitor);
-/* A signal that ends jobs has come to this one: so it has to the ranks that are known. */
-void monitor_tell(struct monitor *monitor);
+/* A signal that ends jobs comes to this process, to this group (negative), or to all (-1): to the ranks that are known. */
+void monitor_tell(struct monitor *monitor, int32_t target);
+/* Sends a signal to the ranks of a preloaded program that are still there. */
+void monitor_signal(struct monitor *monitor, int number);
+/* Leader: the connection of a process of this host that another leader has accepted. */
+void monitor_admit(struct monitor *monitor, int fd);
 /* Its verdict is out: how the ranks are is looked at, and nothing is decided. */
 void monitor_look(struct monitor *monitor);
 /* Ask the other hosts' leaders how their ranks are: soon what is known of them is new. */

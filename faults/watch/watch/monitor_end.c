@@ -113,11 +113,19 @@ static char *say(struct monitor *m, const struct answer *answer)
 	return text;
 }
 
+/* Before lines of which a job of the same run has some, too. */
+static void say_job(const struct monitor *m)
+{
+	if (m->config.job)
+		printf("# job %s:\n", m->config.job);
+}
+
 /* The same ranks as below a verdict; late is a fact, and no accusation. */
 static void say_late(struct monitor *m, const struct answer *answer, double usual_s)
 {
 	static const char mark[] = "culprit: ", none[] = "no culprit is named";
 
+	say_job(m);
 	for (size_t i = 0; i < answer->nlines; i++) {
 		const char *line = answer->lines[i];
 
@@ -144,6 +152,7 @@ void monitor_say_came(struct monitor *m, double seconds)
 
 	if (!client->late)
 		return;
+	say_job(m);
 	printf("# %s%s came after all, after %.1f s\n",
 	       !named		      ? "what ranks waited for"
 	       : strchr(m->late, ',') ? "ranks "
@@ -200,6 +209,7 @@ static void end(struct monitor *m, struct answer *verdict, const struct rank_vie
 	char *lines = NULL;
 
 	judge_pace(m, verdict);
+	snprintf(verdict->job, sizeof(verdict->job), "%s", m->config.job ? m->config.job : "");
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);
 	if (verdict->outcome != OUTCOME_OK && verdict->outcome != OUTCOME_USAGE &&

@@ -2,6 +2,7 @@
 #include "watch/monitor_members.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 #include "base/clock.h"
@@ -23,7 +24,9 @@ static struct monitor_peer *add_peer(struct monitor *m, int fd)
 
 	m->peers = must(realloc(m->peers, (m->npeers + 1) * sizeof(*peer)));
 	peer = &m->peers[m->npeers++];
-	*peer = (struct monitor_peer){ .link = { .fd = -1, .passed_fd = -1 }, .rank = -1 };
+	*peer = (struct monitor_peer){ .link = { .fd = -1, .passed_fd = -1 },
+				       .rank = -1,
+				       .pidfd = -1 };
 	if (fd >= 0)
 		link_init(&peer->link, fd);
 	return peer;
@@ -96,7 +99,7 @@ int members_join(struct monitor *m)
 	int32_t pid = getpid();
 	int name = 0, rc = 0;
 
-	snprintf(key, sizeof(key), m->replacing ? "%.40s.end" : "%.40s", m->config.key);
+	snprintf(key, sizeof(key), m->replacing ? "%.48s.end" : "%.48s", m->config.key);
 	while (clock_ns() < give_up) {
 		socklen_t len;
 		struct sockaddr_un address = link_address(key, name, &len);
@@ -138,7 +141,7 @@ int members_join(struct monitor *m)
 }
 
 /* Maps the memory that came along with a message; NULL: none did, or no flight recorder. */
-static struct record_memory *take_memory(struct link *link)
+static struct record_memory *take_memory(struct link *link, ino_t *node)
 {
 	struct stat st;
 	void *map = MAP_FAILED;
@@ -148,9 +151,18 @@ static struct record_memory *take_memory(struct link *link)
 	if (fstat(link->passed_fd, &st) == 0 && st.st_size == (off_t)sizeof(struct record_memory))
 		map = mmap(NULL, sizeof(struct record_memory), PROT_READ | PROT_WRITE, MAP_SHARED,
 			   link->passed_fd, 0);
+	*node = map == MAP_FAILED ? 0 : st.st_ino;
 	close(link->passed_fd);
 	link->passed_fd = -1;
 	return map == MAP_FAILED ? NULL : map;
+}
+
+static void release_peer(struct monitor_peer *peer)
+{
+	link_release(&peer->link);
+	if (peer->pidfd >= 0)
+		close(peer->pidfd);
+	peer->pidfd = -1;
 }
 
 void members_forget(struct monitor *m)
@@ -161,7 +173,7 @@ void members_forget(struct monitor *m)
 		if (m->peers[i].rank < 0)
 			m->peers[kept++] = m->peers[i];
 		else
-			link_release(&m->peers[i].link);
+			release_peer(&m->peers[i]);
 	for (size_t i = 0; i < m->nranks; i++)
 		munmap(m->memories[i], sizeof(struct record_memory));
 	free(m->ranks);
@@ -179,7 +191,7 @@ void members_release(struct monitor *m)
 	link_release(&m->up);
 	members_forget(m);
 	for (size_t i = 0; i < m->npeers; i++)
-		link_release(&m->peers[i].link);
+		release_peer(&m->peers[i]);
 	free(m->peers);
 	m->peers = NULL;
 	m->npeers = 0;
@@ -217,6 +229,11 @@ static void take_state(struct rank_view *view, const struct state *state)
 	view->oom_kills = state->oom_kills;
 }
 
+void monitor_admit(struct monitor *m, int fd)
+{
+	add_peer(m, fd);
+}
+
 static void accept_members(struct monitor *m)
 {
 	int fd;
@@ -241,13 +258,16 @@ static bool is_foreign(const struct link *link, const struct link_message *hello
 static void adopt_memory(struct monitor *m, struct monitor_peer *peer,
 			 const struct link_message *hello)
 {
-	struct record_memory *memory = peer->rank < 0 ? take_memory(&peer->link) : NULL;
+	struct record_memory *memory =
+		peer->rank < 0 ? take_memory(&peer->link, &peer->memory) : NULL;
 
 	if (!memory)
 		return;
 	peer->pid = members_peer_pid(peer->link.fd);
 	peer->foreign = is_foreign(&peer->link, hello);
 	peer->group = getpgid(peer->pid);
+	if (m->config.preloaded && peer->pid > 0)
+		peer->pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
 	add_rank(m, peer, memory);
 }
 
@@ -266,26 +286,60 @@ static void observe_cgroup(struct monitor_peer *peer, pid_t pid)
 	peer->oom_kills = cgroup_oom_kills(path);
 }
 
+/* Returns true if the process, whose number another one may have by now, has ended. */
+static bool has_ended(const struct monitor_peer *peer, pid_t pid)
+{
+	struct pollfd p = { .fd = peer->pidfd, .events = POLLIN };
+
+	return peer->pidfd >= 0 ? poll(&p, 1, 0) == 1 : proc_gone(pid);
+}
+
+/* Returns true if the process runs another program, which has no place in the job: exec() left the record behind. */
+static bool has_become_another(const struct monitor_peer *peer, pid_t pid)
+{
+	unsigned long node;
+	char path[64], line[512];
+	bool mapped = false;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps && !mapped && fgets(line, sizeof(line), maps))
+		mapped = strstr(line, "/memfd:") &&
+			 sscanf(line, "%*s %*s %*s %*s %lu", &node) == 1 && node == peer->memory;
+	if (maps)
+		fclose(maps);
+	return maps && !mapped;
+}
+
 /* Reads the state of a process that is no child of a supervisor that is heard of. The kernel
  * keeps its exit status for its parent; after that its record has what it handed to exit, or
- * reported. Without either its signal is unknown (0). */
+ * reported. Without either its signal is unknown (0). Its end is looked for first: what is read then is
+ * its last. */
 static void observe_process(struct monitor *m, struct monitor_peer *peer, bool gone)
 {
 	struct rank_view *view = &m->ranks[peer->rank].view;
 	const struct record_header *h = &m->memories[peer->rank]->header;
-	int32_t exit_status = h->preloaded ? h->exit_status : h->outcome;
 	struct proc_stat stat;
-	bool seen;
+	int32_t exit_status;
+	bool seen, ended;
 	int status;
 
 	if (view->process >= PROCESS_EXITED)
 		return;
+	ended = has_ended(peer, view->pid);
 	seen = proc_stat_read(&stat, view->pid, 0);
 	if (exit_seen(view->pid, &peer->exit_again, &status) ||
 	    (gone && exit_seen(view->pid, &peer->exit_again, &status))) {
 		view->process = WIFEXITED(status) ? PROCESS_EXITED : PROCESS_KILLED;
 		view->status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
-	} else if ((gone && (exit_status >= 0 || !seen)) || proc_gone(view->pid)) {
+		return;
+	}
+	ended = ended || (gone && !seen);
+	exit_status = h->preloaded ? h->exit_status : h->outcome;
+	if (gone && exit_status < 0 && !ended && has_become_another(peer, view->pid))
+		exit_status = 0;
+	if (ended || (gone && exit_status >= 0)) {
 		view->process = exit_status >= 0 ? PROCESS_EXITED : PROCESS_KILLED;
 		view->status = exit_status >= 0 ? exit_status : 0;
 	} else if (seen) {
@@ -298,7 +352,19 @@ static void observe_process(struct monitor *m, struct monitor_peer *peer, bool g
 		view->oom_kills = 1;
 }
 
-/* A process of the job is about to end these. Numbers of another namespace mean others here. */
+/* Numbers of another namespace mean others here. */
+void monitor_tell(struct monitor *m, int32_t target)
+{
+	for (size_t i = 0; i < m->npeers; i++) {
+		const struct monitor_peer *p = &m->peers[i];
+		bool own = !p->foreign && (target == p->pid || target == -p->group);
+
+		if (p->rank >= 0 && (own || target == -1))
+			m->ranks[p->rank].told_ns = clock_ns();
+	}
+}
+
+/* A process of the run is about to end others. */
 static void take_signal(struct monitor *m, const struct link *link,
 			const struct link_message *message)
 {
@@ -307,13 +373,8 @@ static void take_signal(struct monitor *m, const struct link *link,
 	if (message->bytes != sizeof(sent))
 		return;
 	memcpy(&sent, message->payload, sizeof(sent));
-	for (size_t i = 0; i < m->npeers && sent.pid == members_peer_pid(link->fd); i++) {
-		const struct monitor_peer *p = &m->peers[i];
-
-		if (p->rank >= 0 && !p->foreign &&
-		    (sent.target == -1 || sent.target == p->pid || sent.target == -p->group))
-			m->ranks[p->rank].told_ns = clock_ns();
-	}
+	if (sent.pid == members_peer_pid(link->fd))
+		monitor_tell(m, sent.target);
 }
 
 /* The supervisor, if it is one, is gone and its rank with it (PR_SET_PDEATHSIG). */
@@ -327,9 +388,20 @@ static void part(struct monitor *m, struct monitor_peer *peer)
 	if (rank && !m->config.preloaded && !view_finished(&rank->view))
 		rank->supervisor =
 			(struct decide_watcher){ .hold = HOLD_GONE, .pid = (int)peer->pid };
-	if (rank && rank->view.process < PROCESS_EXITED) {
+	if (rank && !m->config.preloaded && rank->view.process < PROCESS_EXITED) {
 		rank->view.process = PROCESS_KILLED;
 		rank->view.status = SIGKILL;
+	}
+}
+
+void monitor_signal(struct monitor *m, int number)
+{
+	for (size_t i = 0; i < m->npeers; i++) {
+		const struct monitor_peer *p = &m->peers[i];
+		bool lives = p->rank >= 0 && m->ranks[p->rank].view.process < PROCESS_EXITED;
+
+		if (lives && p->pidfd >= 0)
+			syscall(SYS_pidfd_send_signal, p->pidfd, number, NULL, 0);
 	}
 }
 
@@ -416,11 +488,24 @@ static bool is_early(const struct monitor *m, const struct monitor_peer *peer)
 	       link_next(&peer->link) == MESSAGE_HELLO;
 }
 
+/* Returns true if it joins another monitor, that of its job: the message waits in its connection for that one. */
+static bool joins_elsewhere(struct monitor *m, struct monitor_peer *peer)
+{
+	bool gone = m->config.elsewhere && peer->rank < 0 && peer->link.fd >= 0 &&
+		    peer->link.have == 0 && link_next(&peer->link) == MESSAGE_HELLO &&
+		    m->config.elsewhere(m->config.elsewhere_arg, peer->link.fd);
+
+	if (gone)
+		link_release(&peer->link);
+	return gone;
+}
+
 /* Those that are ranks, or (`others`) those that are not yet. */
 static void receive_members(struct monitor *m, bool others)
 {
 	for (size_t i = 0; i < m->npeers; i++) {
-		if ((m->peers[i].rank < 0) != others || is_early(m, &m->peers[i]))
+		if ((m->peers[i].rank < 0) != others ||
+		    (!joins_elsewhere(m, &m->peers[i]) && is_early(m, &m->peers[i])))
 			continue;
 		if (m->peers[i].link.fd >= 0)
 			receive_member(m, &m->peers[i]);

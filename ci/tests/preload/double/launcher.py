@@ -2,9 +2,9 @@
 """launcher.py SIGNAL IGNORES COMMAND...: a launcher of three ranks, as torchrun and mpirun are.
 
 After a second it sends SIGNAL to each rank, and SIGKILL 2 s later to those left; ranks IGNORES (0,2) ignore it. SIGNAL
-"none": it waits for the first rank that ends, and kills the others at once. "got": it waits for SIGINT itself. "rank1": kills that alone.
+"none": it waits for the first rank that ends, and kills the others at once; "reaped": that one, too, as mpirun does. "got": it waits for SIGINT itself. "rank1": kills that alone.
 """
-import os, signal, subprocess, sys, time
+import contextlib, os, signal, subprocess, sys, time
 
 how, ignores, command = sys.argv[1], sys.argv[2].split(","), sys.argv[3:]
 number = getattr(signal, how, signal.SIGINT)
@@ -21,6 +21,11 @@ def start(rank):
 ranks = [start(r) for r in range(3)]
 if how == "none":
 	os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+elif how == "reaped":
+	os.wait()
+	for p in ranks:
+		with contextlib.suppress(ProcessLookupError):
+			os.kill(p.pid, signal.SIGKILL)
 elif how == "rank1":
 	time.sleep(1)
 	ranks[1].kill()

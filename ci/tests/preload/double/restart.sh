@@ -1,9 +1,11 @@
 #!/bin/bash
-# restart.sh SUBJECT: two attempts of three ranks, as `torchrun --max-restarts 1` makes them: in the first rank 1 raises, in the second rank 2 stands.
+# restart.sh SUBJECT: two attempts of three ranks, as `torchrun --max-restarts 1` makes them, the second at another port: in the first
+# rank 1 raises, in the second rank 2 stands.
 attempt() { # NUMBER WORD: $pids are its ranks
 	pids=()
 	for r in 0 1 2; do
-		DOUBLE_ID=$DOUBLE_ID.$1 RANK=$r WORLD_SIZE=3 python3 "$subject" 3 "$2" &
+		TORCHELASTIC_RUN_ID=none TORCHELASTIC_RESTART_COUNT=$(($1 - 1)) MASTER_ADDR=localhost MASTER_PORT=$((29500 + $1)) \
+			DOUBLE_ID=$DOUBLE_ID.$1 RANK=$r WORLD_SIZE=3 python3 "$subject" 3 "$2" &
 		pids+=($!)
 	done
 }

@@ -238,7 +238,7 @@ static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 		char text[400];
 
 		snprintf(text, sizeof(text), "%s=%s", set->name, set->value);
-		cause = nccl_cause_of(log, "", text, NCCL_PIN);
+		cause = nccl_cause_of(log, "", text, NCCL_PIN, 0);
 		if (cause && cause->class == NCCL_PIN)
 			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
 	}
@@ -254,22 +254,19 @@ static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 static void lint_search(const struct nccl_log *log, const struct nccl_comm *comm,
 			struct nccl_lint *out)
 {
-	double least = INFINITY, bw;
-	int channels;
+	double least = INFINITY;
 
 	for (int i = 0; i < log->n_paths; i++)
 		if (strcmp(log->paths[i].kind, "GPU") == 0 &&
 		    strcmp(log->paths[i].type, "LOC") != 0)
 			least = fmin(least,
 				     strcmp(log->paths[i].type, "NVL") == 0 ? log->paths[i].bw : 0);
-	for (int i = 0; i < comm->n_says && comm->nnodes == 1 && isfinite(least); i++)
-		if (sscanf(comm->says[i], "Pattern 4, crossNic %*d, nChannels %3d, bw %lf/",
-			   &channels, &bw) == 2 &&
-		    channels * bw < least / 2)
-			nccl_lint_add(out, NCCL_FOUND, -1,
-				      "the search found %d channels of %.0f GB/s, and each pair of "
-				      "GPUs has %.0f GB/s of NVLink",
-				      channels, bw, least);
+	if (comm->nnodes == 1 && isfinite(least) && comm->rings_found > 0 &&
+	    comm->rings_found * comm->rings_bw < least / 2)
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "the search found %d channels of %.0f GB/s, and each pair of "
+			      "GPUs has %.0f GB/s of NVLink",
+			      comm->rings_found, comm->rings_bw, least);
 }
 
 void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bool steps_known,

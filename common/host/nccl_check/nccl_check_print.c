@@ -161,6 +161,11 @@ static void print_head(FILE *out, const struct nccl_log *log)
 			"Ray left out %ld lines that other processes wrote alike: what they said "
 			"of their ranks is not known.\n",
 			log->folded);
+	if (log->forgotten)
+		fprintf(out,
+			"%ld older communicators are left out: memory is kept for those with the "
+			"newest lines.\n",
+			log->forgotten);
 	if (log->unplaced)
 		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);
 }

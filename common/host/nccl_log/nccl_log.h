@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "nccl_log/pattern.h"
 
 /* Call nccl_log_init, then nccl_log_read_stream or nccl_log_read_file any number of times, then
  * nccl_log_finish once; look and print; nccl_log_release. Formats: NCCL 2.4 to 2.32 (init.cc,
@@ -81,9 +82,15 @@ struct nccl_comm {
 	const char *id;	    /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
 	int nranks, nnodes; /* 0 unknown */
 	bool moved;	    /* while reading: its lines are another communicator's */
-	int gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
-	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
+	bool forgotten;	    /* while reading: too many came after it */
+	size_t held; /* while reading: bytes of what it has, and the line of its newest fact */
+	int64_t used;
+	int compact_at; /* while reading: so many facts are looked through for those that are twice there */
+	int gdr;			  /* 1 or 0 as "Connected all rings" says; -1 while not */
+	int nvls;			  /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
+	int rings_found; /* channels that the search for rings found, and the GB/s of each; 0 unknown */
+	double rings_bw;
 	const char *says[NCCL_SAYS]; /* lines on channels, search, transports, choices; each once */
 	struct nccl_member **members; /* by rank */
 	struct nccl_edge *edges;      /* by channel and rank */
@@ -110,7 +117,8 @@ enum nccl_class {
 /* A row of nccl_causes.txt. */
 struct nccl_cause {
 	enum nccl_class class;
-	const char *pattern, *what, *means, *fix;
+	struct pattern pattern;
+	const char *what, *means, *fix;
 };
 
 /* A WARN line, NCCL's "file:line -> result" trace, or another line that a row of the table knows; each text once. */
@@ -190,8 +198,10 @@ struct nccl_log {
 	struct nccl_cause *causes;	/* the table; its text is causes_text */
 	int n_causes;
 	char *causes_text;
+	struct rows *rows;	   /* the forms of lines (rows.h) */
 	int64_t lines, nccl_lines; /* nccl_lines: lines with at least one message */
 	int64_t unplaced;	   /* lines about a communicator that could not be told */
+	int64_t forgotten;	   /* communicators of which nothing is kept */
 	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */
 	bool rccl;		   /* AMD's library */
 	bool old_form;		   /* lines of NCCL 2.4 or 2.5 */
@@ -209,8 +219,10 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 /* The same for a file; "-" is standard input. 0, or what opening or reading it failed with. */
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err);
 
-/* Takes this table in place of the built-in one, before anything is read. 0, or -EINVAL. */
+/* Takes this table of causes in place of the built-in one, or puts these forms of lines before the built-in ones; before
+ * anything is read. 0, or -EINVAL: "FILE:LINE: why". */
 int nccl_log_read_causes(struct nccl_log *log, const char *path, struct error *err);
+int nccl_log_read_lines(struct nccl_log *log, const char *path, struct error *err);
 
 /* Sort, count, join. */
 void nccl_log_finish(struct nccl_log *log);

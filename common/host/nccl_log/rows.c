@@ -152,8 +152,9 @@ static void order_rows(struct rows *rows, int first)
 		}
 	}
 	rows->from[N_ROW_SETS] = n;
-	free(rows->rows);
-	rows->rows = sorted;
+	if (n > 0) /* whose room is that of must_room */
+		memcpy(rows->rows, sorted, (size_t)n * sizeof(*sorted));
+	free(sorted);
 }
 
 /* Takes a table whose text is the rows' own. False: the table says what is wrong with it, and where. */

@@ -229,8 +229,39 @@ static void lint_idle(const struct nccl_log *log, const struct nccl_comm *comm,
 	free(ranks);
 }
 
+/* A setting that takes a choice away from NCCL, by its row. */
+static void lint_setting(const struct nccl_log *log, const struct nccl_comm *comm,
+			 const struct nccl_cause *cause, const char *text, struct nccl_lint *out)
+{
+	int steps = 0;
+
+	for (int i = 0; i < comm->n_links && cause->class == NCCL_NO_P2P; i++)
+		steps += strncmp(comm->links[i].transport, "SHM/", 4) == 0;
+	if (steps)
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "%s: %s is set, and %d step%s inside hosts go%s through host memory",
+			      cause->what, text, steps, steps == 1 ? "" : "s",
+			      steps == 1 ? "es" : "");
+	else if (cause->class == NCCL_CLAIM)
+		nccl_lint_add(out, NCCL_MISSING, -1, "%s: %s is set", cause->what, text);
+	else if (cause->class != NCCL_QUIET)
+		nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
+}
+
+/* NVLS channels that a device promised, and that the communicator does not have. */
+static void lint_promise(const struct nccl_comm *comm, struct nccl_lint *out)
+{
+	if (comm->nvls_promised > 0 && comm->nvls_channels == 0 && comm->nranks > 2)
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "%d NVLS channels are promised and none is used, with %d channels in "
+			      "all: as a rule a GPU has no NVLink in NCCL's topology (dump it: "
+			      "NCCL_TOPO_DUMP_FILE)",
+			      comm->nvls_promised, comm->coll_channels);
+}
+
 /* Settings that take a choice away from NCCL, and messages about rings. */
-static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
+static void lint_rows(const struct nccl_log *log, const struct nccl_comm *comm,
+		      struct nccl_lint *out)
 {
 	for (int i = 0; i < log->n_settings; i++) {
 		const struct nccl_setting *set = &log->settings[i];
@@ -239,8 +270,8 @@ static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 
 		snprintf(text, sizeof(text), "%s=%s", set->name, set->value);
 		cause = nccl_cause_of(log, "", text, NCCL_PIN, 0);
-		if (cause && cause->class == NCCL_PIN)
-			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
+		if (cause)
+			lint_setting(log, comm, cause, text, out);
 	}
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
@@ -283,6 +314,7 @@ void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bo
 		if (comm->n_members == comm->nranks && steps_known)
 			lint_idle(log, comm, out);
 	}
-	lint_rows(log, out);
+	lint_rows(log, comm, out);
+	lint_promise(comm, out);
 	lint_search(log, comm, out);
 }

@@ -6,8 +6,9 @@
 
 BUILT_IN(nccl_causes_built_in, "common/host/nccl_log/nccl_causes.txt");
 
-static const char *const classes[] = { "cause", "peer", "unknown", "symptom", "follows", "trace",
-				       "ring",	"slow", "host",	   "pin",     "quiet" };
+static const char *const classes[] = { "cause", "peer",	    "unknown", "symptom", "follows",
+				       "trace", "fallback", "ring",    "slow",	  "host",
+				       "pin",	"no-p2p",   "claim",   "quiet" };
 #define N_CLASSES LENGTH(classes)
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -126,7 +127,7 @@ int nccl_log_read_causes(struct nccl_log *log, const char *path, struct error *e
 
 static bool is_asked(const struct nccl_cause *cause, enum nccl_class least)
 {
-	return cause->class >= least && (cause->class != NCCL_HOST || least == NCCL_RING);
+	return cause->class >= least && (cause->class != NCCL_HOST || least == NCCL_FALLBACK);
 }
 
 /* The row of the table, -1: none. *sure: texts of the same shape have the same one. */

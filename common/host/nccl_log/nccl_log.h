@@ -87,6 +87,7 @@ struct nccl_comm {
 	int64_t used;
 	int compact_at; /* while reading: so many facts are looked through for those that are twice there */
 	int gdr;			  /* 1 or 0 as "Connected all rings" says; -1 while not */
+	int nvls_promised;		  /* channels, 0: not said */
 	int nvls;			  /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
 	int rings_found; /* channels that the search for rings found, and the GB/s of each; 0 unknown */
@@ -106,11 +107,14 @@ enum nccl_class {
 	NCCL_UNKNOWN,
 	NCCL_SYMPTOM,
 	NCCL_FOLLOWS,
-	NCCL_TRACE, /* no row: "file:line -> result"; this and the ones above are failures */
+	NCCL_TRACE,
+	/* no row: "file:line -> result"; this and the ones above are failures */ NCCL_FALLBACK,
 	NCCL_RING,
 	NCCL_SLOW,
 	NCCL_HOST,
 	NCCL_PIN,
+	NCCL_NO_P2P,
+	NCCL_CLAIM,
 	NCCL_QUIET
 };
 
@@ -204,6 +208,7 @@ struct nccl_log {
 	int64_t forgotten;	   /* communicators of which nothing is kept */
 	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */
 	bool rccl;		   /* AMD's library */
+	const char *twins;	   /* a name that two hosts have; NULL: none is known */
 	bool old_form;		   /* lines of NCCL 2.4 or 2.5 */
 	struct nccl_log_raw *raw;  /* the reader's own; NULL after finish */
 	void *texts;

@@ -105,6 +105,7 @@ static void move_lines(struct nccl_log *log, int from, int to)
 	b->nvls = b->nvls >= 0 ? b->nvls : a->nvls;
 	b->coll_channels = b->coll_channels >= 0 ? b->coll_channels : a->coll_channels;
 	b->nvls_channels = b->nvls_channels >= 0 ? b->nvls_channels : a->nvls_channels;
+	b->nvls_promised = b->nvls_promised ? b->nvls_promised : a->nvls_promised;
 	b->rings_bw = b->rings_found ? b->rings_bw : a->rings_bw;
 	b->rings_found = b->rings_found ? b->rings_found : a->rings_found;
 	b->held += a->held;

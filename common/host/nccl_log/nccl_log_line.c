@@ -119,6 +119,7 @@ static void on_fact(struct nccl_log *log, const struct message *message, const s
 	nccl_comm_say(log, comm, message->text, message->len);
 	comm->gdr = small(found, FIELD_gdr, comm->gdr);
 	comm->nvls = small(found, FIELD_nvls, comm->nvls);
+	comm->nvls_promised = small(found, FIELD_promised, comm->nvls_promised);
 	comm->rings_found = small(found, FIELD_rings, comm->rings_found);
 	comm->rings_bw = found_real(found, FIELD_bw, comm->rings_bw);
 }
@@ -295,12 +296,25 @@ static struct nccl_warning *add_warning(struct nccl_log *log, const struct messa
 static void on_other(struct nccl_log *log, const struct message *message)
 {
 	const struct nccl_cause *cause =
-		nccl_cause_of(log, "", message->text, NCCL_RING, message->shape);
+		nccl_cause_of(log, "", message->text, NCCL_FALLBACK, message->shape);
 
 	if (cause && cause->class == NCCL_HOST)
 		nccl_host_say(log, message, cause);
 	else if (cause && cause->class <= NCCL_SLOW)
 		add_warning(log, message, "", message->text);
+}
+
+/* An interface of a host: one with two addresses is two hosts of one name. */
+static void on_home(struct nccl_log *log, const struct message *message, const struct found *found)
+{
+	struct place *place = nccl_place(log, message->host, 0, PLACE_HOME,
+					 (uintptr_t)found_text(log, found, FIELD_name));
+	const char *address = found_text(log, found, FIELD_text);
+
+	if (place->address && place->address != address)
+		log->twins = message->host;
+	place->address = address;
+	on_other(log, message);
 }
 
 /* How an error went up through NCCL. */
@@ -368,15 +382,25 @@ void nccl_log_foreign(struct nccl_log *log, const char *line, size_t len)
 void nccl_log_message(struct nccl_log *log, struct message *message)
 {
 	static nccl_take *const takes[N_ROW_KINDS] = {
-		[ROW_order] = on_order,		[ROW_link] = on_link,
-		[ROW_ring] = on_ring,		[ROW_fact] = on_fact,
-		[ROW_counts] = on_counts,	[ROW_timings] = on_timings,
-		[ROW_paths] = on_paths,		[ROW_network] = on_network,
-		[ROW_nics] = nccl_message_nics, [ROW_speed] = nccl_message_speed,
-		[ROW_gdr] = nccl_message_gdr,	[ROW_setting] = on_setting,
-		[ROW_call] = nccl_message_call, [ROW_api] = nccl_message_api,
-		[ROW_init] = nccl_message_init, [ROW_comm] = on_comm,
-		[ROW_choice] = on_choice,	[ROW_trace] = on_trace,
+		[ROW_order] = on_order,
+		[ROW_link] = on_link,
+		[ROW_ring] = on_ring,
+		[ROW_fact] = on_fact,
+		[ROW_counts] = on_counts,
+		[ROW_timings] = on_timings,
+		[ROW_paths] = on_paths,
+		[ROW_network] = on_network,
+		[ROW_home] = on_home,
+		[ROW_nics] = nccl_message_nics,
+		[ROW_speed] = nccl_message_speed,
+		[ROW_gdr] = nccl_message_gdr,
+		[ROW_setting] = on_setting,
+		[ROW_call] = nccl_message_call,
+		[ROW_api] = nccl_message_api,
+		[ROW_init] = nccl_message_init,
+		[ROW_comm] = on_comm,
+		[ROW_choice] = on_choice,
+		[ROW_trace] = on_trace,
 	};
 	struct found found;
 

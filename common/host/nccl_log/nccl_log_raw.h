@@ -15,7 +15,8 @@ enum place_kind {
 	PLACE_WARNING, /* by the place of its line, in place of a host, and its text */
 	PLACE_NIC,     /* by its name's text */
 	PLACE_NIC_AT,  /* by its number on the host */
-	PLACE_FACT,    /* by its text */
+	PLACE_FACT,
+	/* by its text */ PLACE_HOME, /* of a host: by the name of its interface */
 	PLACE_WAIT /* by the process group, in place of a host, and the rank, in place of a process */
 };
 
@@ -28,6 +29,7 @@ struct place {
 	 * called last; NULL none. */
 	struct nccl_member *member;
 	struct nccl_member *first; /* device, process: its first */
+	const char *address;	   /* home: its address */
 	bool in_init;
 	bool seen;   /* process: a line is from it */
 	bool shared; /* process: it has several devices */

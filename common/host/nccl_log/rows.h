@@ -10,7 +10,7 @@
 	X(marker, marker) X(origin, origin) X(rank, rank) X(time, time) X(fold, fold) \
 	X(version, version) X(order, message) X(link, message) X(ring, message) \
 	X(fact, message) X(counts, message) X(timings, message) X(paths, message) \
-	X(network, message) X(nics, message) X(speed, message) X(gdr, message) \
+	X(network, message) X(home, message) X(nics, message) X(speed, message) X(gdr, message) \
 	X(setting, message) X(call, message) X(api, message) X(init, message) \
 	X(comm, message) X(choice, message) X(trace, message) X(traceback, program) \
 	X(timeout, program) X(progress, program) X(failure, program) X(path, path) \
@@ -30,7 +30,7 @@
 	X(kind) X(bw) X(type) X(network) X(index) X(name) X(link) X(port) X(mbps) X(value) \
 	X(count) X(number) X(dtype) X(op) X(root) X(comm) X(nranks) X(nodes) X(cuda) \
 	X(bus) X(id) X(parent) X(split) X(color) X(start) X(state) X(text) X(group) \
-	X(place) X(seq) X(numel_in) X(numel_out) X(waited) X(at) X(rings) X(enqueued) \
+	X(place) X(seq) X(numel_in) X(numel_out) X(waited) X(at) X(rings) X(promised) X(enqueued) \
 	X(started) X(completed) X(ended)
 /* clang-format on */
 

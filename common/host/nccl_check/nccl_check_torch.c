@@ -50,18 +50,26 @@ static void print_silent(FILE *out, const struct nccl_wait *waits, int n)
 			rank_list_words(silent, last, names, sizeof(names)));
 }
 
-/* The waits of a group, sorted: those of which nothing says where they are stand first. */
-static void print_group(FILE *out, const struct nccl_wait *w, int n)
+/* A root, or all others, may leave such a call before the rest. */
+static bool is_rooted(const char *op)
+{
+	return strncmp(op, "BROADCAST", 9) == 0 || strncmp(op, "_BROADCAST", 10) == 0 ||
+	       strcmp(op, "REDUCE") == 0 || strcmp(op, "GATHER") == 0 || strcmp(op, "SCATTER") == 0;
+}
+
+/* The waits of a group, sorted: those of which nothing says where they are stand first. Returns true if hang_diagnose compares
+ * them. */
+static bool print_group(FILE *out, const struct nccl_wait *w, int n)
 {
 	int unknown = 0, behind = 0, lacking = 0;
-	bool pairs = false;
-
+	bool pairs = false, rooted = false;
 	while (unknown < n && nccl_wait_at(&w[unknown]) < 0)
 		unknown++;
 	for (int i = unknown; i < n; i++) {
 		pairs |= nccl_has(w[i].op, "SEND|RECV|COALESCED");
 		lacking += !nccl_wait_made(&w[i]);
 		behind += nccl_wait_at(&w[i]) == nccl_wait_at(&w[unknown]);
+		rooted |= w[i].seq == nccl_wait_at(&w[unknown]) && is_rooted(w[i].op);
 	}
 	fprintf(out, "hang: %s%s: ",
 		*w->group ? "process group " : "a process group that the log does not name",
@@ -77,7 +85,12 @@ static void print_group(FILE *out, const struct nccl_wait *w, int n)
 	else if (pairs)
 		fprintf(out, "sends and receives, of which ranks may make unlike numbers\n");
 	else if (!*w->group)
-		fprintf(out, "ranks are at different calls, if it is one group\n");
+		fprintf(out,
+			"ranks are at different calls, if it is one group, which nothing says: "
+			"no rank is proved behind\n");
+	else if (rooted && !lacking)
+		fprintf(out, "ranks are at different calls, and some may leave a rooted one before "
+			     "the others: no rank is proved behind\n");
 	else
 		fprintf(out, "%d rank%s behind\n", behind, behind == 1 ? " is" : "s are");
 	for (int i = unknown, end; i < n; i = end) {
@@ -86,6 +99,7 @@ static void print_group(FILE *out, const struct nccl_wait *w, int n)
 		print_at(out, w + i, end - i);
 	}
 	print_silent(out, w, n);
+	return *w->group || behind == n;
 }
 
 #define GROUPS_SHOWN 6
@@ -93,17 +107,18 @@ static void print_group(FILE *out, const struct nccl_wait *w, int n)
 void nccl_log_print_hang(FILE *out, const struct nccl_log *log)
 {
 	int groups = 0;
+	bool compared = false;
 
 	for (int i = 0, end; i < log->n_waits; i = end) {
 		for (end = i; end < log->n_waits && log->waits[end].group == log->waits[i].group;
 		     end++)
 			;
 		if (groups++ < GROUPS_SHOWN)
-			print_group(out, &log->waits[i], end - i);
+			compared |= print_group(out, &log->waits[i], end - i);
 	}
 	if (groups > GROUPS_SHOWN)
 		fprintf(out, "hang: %d more process groups\n", groups - GROUPS_SHOWN);
-	if (log->n_waits)
+	if (compared)
 		fprintf(out, COMPARES);
 }
 

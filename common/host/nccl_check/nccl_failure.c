@@ -71,7 +71,7 @@ static void print_origin(FILE *out, const struct nccl_warning *w)
 static void print_sentence(FILE *out, const struct nccl_warning *w)
 {
 	print_origin(out, w);
-	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->cause->what : w->text);
+	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->what : w->text);
 	if (*w->device)
 		fprintf(out, ", device %s", w->device);
 	if (*w->peer)

@@ -177,11 +177,36 @@ const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *w
 	return i < 0 ? NULL : &log->causes[i];
 }
 
+/* The row's words, with what the pattern's groups hold in the places of "$1" to "$9". */
+static const char *what_of(struct nccl_log *log, const struct nccl_warning *warning)
+{
+	const char *what = warning->cause->what;
+	size_t at[PATTERN_SPANS], n = 0;
+	char words[400];
+
+	if (!strchr(what, '$') ||
+	    !pattern_find(&log->causes[warning->cause - log->causes].pattern, &log->rows->matcher,
+			  warning->text, strlen(warning->text), at))
+		return what;
+	for (; *what && n < sizeof(words) - 1; what++) {
+		int group = *what == '$' && isdigit((unsigned char)what[1]) ? *++what - '0' : 0;
+
+		if (!group)
+			words[n++] = *what;
+		else if (at[2 * group] != PATTERN_UNSET)
+			n += (size_t)snprintf(words + n, sizeof(words) - n, "%.*s",
+					      (int)(at[2 * group + 1] - at[2 * group]),
+					      warning->text + at[2 * group]);
+		n = n < sizeof(words) ? n : sizeof(words) - 1;
+	}
+	return nccl_log_text(log, words, n);
+}
+
 void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning)
 {
 	struct found found;
 	size_t len = strlen(warning->text);
-
+	warning->what = warning->cause ? what_of(log, warning) : "";
 	warning->peer = warning->device = "";
 	if (rows_find(log->rows, ROWS_peer, warning->text, len, 0, &found))
 		warning->peer = found_text(log, &found, FIELD_text);

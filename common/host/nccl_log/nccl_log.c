@@ -407,6 +407,7 @@ static void raw_free(struct nccl_log *log)
 		return;
 	tdestroy(log->raw->places, free);
 	nccl_torch_release(log->raw);
+	free(log->raw->torn);
 	free(log->raw);
 	log->raw = NULL;
 }

@@ -362,11 +362,11 @@ static void on_failure(struct nccl_log *log, const char *line, size_t len)
 
 #define FOREIGN_BYTES 4096 /* longer lines of a program are data */
 
-void nccl_log_foreign(struct nccl_log *log, const char *line, size_t len)
+static void take_program_line(struct nccl_log *log, const char *line, size_t len)
 {
 	struct found found;
 
-	if (len > FOREIGN_BYTES || log->raw->binary || nccl_torch_traceback(log, line) ||
+	if (nccl_torch_traceback(log, line) ||
 	    !rows_find(log->rows, ROWS_program, line, len, pattern_shape(line, len), &found))
 		return;
 	if (found.row->kind == ROW_traceback)
@@ -377,6 +377,26 @@ void nccl_log_foreign(struct nccl_log *log, const char *line, size_t len)
 		nccl_torch_progress(log, &found, line);
 	else
 		on_failure(log, line, len);
+}
+
+void nccl_log_foreign(struct nccl_log *log, const char *line, size_t len)
+{
+	char *torn = log->raw->torn, *whole = NULL;
+	struct found found;
+
+	if (len > FOREIGN_BYTES || log->raw->binary)
+		return;
+	log->raw->torn = NULL;
+	if (torn && asprintf(&whole, "%s %s", torn, line) >= 0) {
+		line = must(whole);
+		len = strlen(whole);
+	}
+	free(torn);
+	if (!whole && rows_find(log->rows, ROWS_torn, line, len, 0, &found))
+		log->raw->torn = must(strdup(line));
+	else
+		take_program_line(log, line, len);
+	free(whole);
 }
 
 void nccl_log_message(struct nccl_log *log, struct message *message)

@@ -50,6 +50,7 @@ struct nccl_log_raw {
 	int rank_hint;
 	size_t held; /* bytes, of all communicators */
 	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
+	char *torn;  /* a wrapped line whose rest has not come yet; NULL: none */
 	struct nccl_open_trace *traces; /* NULL: none was open yet */
 };
 

@@ -184,10 +184,48 @@ static int by_group(const void *a, const void *b)
 	return strcmp(x->group, y->group) ?: nccl_wait_by_call(x, y) ?: BY(x->rank, y->rank);
 }
 
+/* The one group that lines name; NULL: there are none or several. */
+static const char *only_group(const struct nccl_log *log)
+{
+	const char *only = NULL;
+
+	for (int i = 0; i < log->n_waits; i++) {
+		const char *group = log->waits[i].group;
+
+		if (*group && only && group != only)
+			return NULL;
+		only = *group ? group : only;
+	}
+	return only;
+}
+
+/* Returns true if a rank of that group waits in the same call, and the rank itself has no line of the group. */
+static bool belongs(const struct nccl_log *log, const struct nccl_wait *wait, const char *group)
+{
+	bool same = false;
+
+	for (int i = 0; i < log->n_waits; i++) {
+		const struct nccl_wait *other = &log->waits[i];
+
+		if (other->group != group)
+			continue;
+		if (other->rank == wait->rank)
+			return false;
+		same |= other->seq == wait->seq && other->op == wait->op &&
+			other->numel_in == wait->numel_in && other->numel_out == wait->numel_out;
+	}
+	return same;
+}
+
 void nccl_torch_join(struct nccl_log *log)
 {
+	const char *group = only_group(log);
 	int kept = 0;
 
+	for (int i = 0; group && i < log->n_waits; i++)
+		if (!*log->waits[i].group && log->waits[i].seq >= 0 &&
+		    belongs(log, &log->waits[i], group))
+			log->waits[i].group = group;
 	for (int i = 0; i < log->n_waits;
 	     i++) /* a time-out that found its group says nothing any more */
 		if (*log->waits[i].group || log->waits[i].seq >= 0 || log->waits[i].enqueued >= 0)

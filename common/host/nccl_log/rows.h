@@ -13,12 +13,12 @@
 	X(network, message) X(home, message) X(nics, message) X(speed, message) X(gdr, message) \
 	X(setting, message) X(call, message) X(api, message) X(init, message) \
 	X(comm, message) X(choice, message) X(trace, message) X(traceback, program) \
-	X(timeout, program) X(progress, program) X(failure, program) X(path, path) \
+	X(timeout, program) X(progress, program) X(failure, program) X(torn, torn) X(path, path) \
 	X(nic, nic) X(step, step) X(peer, peer) X(device, device) X(within, within) \
 	X(address, address) X(aftermath, aftermath)
 
 #define ROW_SETS(X) \
-	X(marker) X(origin) X(rank) X(time) X(fold) X(version) X(message) X(program) \
+	X(marker) X(origin) X(rank) X(time) X(fold) X(version) X(message) X(program) X(torn) \
 	X(path) X(nic) X(step) X(peer) X(device) X(within) X(address) X(aftermath)
 
 /* Names of groups. */

@@ -58,8 +58,8 @@ static const struct argument_table table = {
 /* Neither NCCL's lines nor its watchdog's, nor a failure of a table's row. */
 static bool is_empty(const struct nccl_log *log)
 {
-	return log->nccl_lines == 0 && !log->version && !log->n_waits && !log->n_warnings &&
-	       !log->traceback_ended;
+	return log->nccl_lines == 0 && !log->version && !log->n_waits && !log->n_ras &&
+	       !log->n_warnings && !log->traceback_ended;
 }
 
 int main(int argc, char **argv)
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	if (err->code == 0) /* where printing fails, output_guard tells of it */
 		nccl_log_print(stdout, &arguments.log, arguments.topo ? &topo : NULL);
 	code = err->code ? (int)err->outcome
-	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits ||
+	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits || arguments.log.n_ras ||
 			       arguments.log.traceback_ended
 		       ? OUTCOME_ERROR
 		       : OUTCOME_OK;

@@ -435,8 +435,8 @@ void nccl_comm_free(struct nccl_comm *comm)
 void nccl_log_release(struct nccl_log *log)
 {
 	void *const lists[] = {
-		log->hosts, log->comms, log->warnings, log->waits,    log->nics,
-		log->facts, log->rows,	log->paths,    log->settings,
+		log->hosts, log->comms, log->warnings, log->waits, log->nics,
+		log->facts, log->ras,	log->rows,     log->paths, log->settings,
 	};
 
 	raw_free(log);
@@ -446,6 +446,8 @@ void nccl_log_release(struct nccl_log *log)
 		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
+	for (int i = 0; i < log->n_ras; i++)
+		free(log->ras[i].ranks);
 	for (size_t i = 0; i < LENGTH(lists); i++)
 		free(lists[i]);
 	tdestroy(log->texts, free);

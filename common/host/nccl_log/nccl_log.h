@@ -179,6 +179,14 @@ struct nccl_fact {
 	const char *kind, *text, *host;
 };
 
+/* How many ranks have launched how many calls of a kind, as ncclras prints it, and those of them that it names. */
+struct nccl_ras {
+	const char *op;
+	int64_t at;
+	int count; /* of ranks */
+	int *ranks, n_ranks;
+};
+
 struct nccl_setting {
 	const char *name, *value;
 };
@@ -194,6 +202,8 @@ struct nccl_log {
 	struct nccl_nic *nics;	 /* by index, name and host */
 	struct nccl_fact *facts; /* by kind, text and host */
 	int n_nics, n_facts;
+	struct nccl_ras *ras; /* by communicator, as they stand there */
+	int n_ras;
 	struct nccl_wait *waits; /* by group and rank */
 	int n_waits;
 	const char *traceback, *error;	/* of Python: its frames, and its last line; NULL: none */

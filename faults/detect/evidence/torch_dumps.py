@@ -32,6 +32,7 @@ ABSENT = 1 << 13       # ranks without a dump, at most
 FRAMES = 24
 CALLS_COMPARED = 1 << 20  # of all dumps: fewer of each where there are many
 CALLS_LEAST = 64
+TOO_MUCH = "takes too much"
 BEFORE = 8             # calls before a rank's first pending one are kept
 CLOCKS = 60 * 10 ** 9  # clocks of hosts differ less
 DUMPED = 600 * 10 ** 9 # all ranks of a job dump within this time
@@ -158,7 +159,6 @@ def answer(to, work, most):
         data = pickle.dumps((said, new), protocol=4)
         to.write(struct.pack("<Q", len(data)) + data)
         to.flush()
-        gc.collect()  # an unpickler holds itself
 
 
 class Reader:
@@ -201,7 +201,7 @@ class Reader:
         if not self.work:
             return []
         slow = os.WIFSIGNALED(ended) and os.WTERMSIG(ended) in (signal.SIGXCPU, signal.SIGKILL)
-        return [(*self.work.pop(0), "takes too much %s" % ("time" if slow else "memory"))]
+        return [(*self.work.pop(0), TOO_MUCH + (" time" if slow else " memory"))]
 
 
 def read_all(work, most):
@@ -479,12 +479,15 @@ def stack_of(calls):
 
 def read(folder):
     """Dumps by rank, and what is wrong with ranks that have files and no dump."""
-    dumps, wrong, remarks, files = {}, {}, [], find(folder)
+    dumps, wrong, remarks, files, again = {}, {}, [], find(folder), set()
     most = max(CALLS_COMPARED // max(len(files), 1), CALLS_LEAST)
     while files:
         work = [(os.path.join(folder, names[0][1]), rank) for rank, names in sorted(files.items())]
         for path, rank, said in read_all(work, most):
-            if type(said) is str:
+            if type(said) is str and said.startswith(TOO_MUCH) and path not in again:
+                again.add(path)  # a machine that stands still for seconds may count them as the child's
+                files[rank].insert(0, files[rank][0])
+            elif type(said) is str:
                 wrong.setdefault(rank, "%.60s %s." % (os.path.basename(path), said))
             else:
                 dumps[rank] = said

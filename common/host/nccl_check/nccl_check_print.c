@@ -148,9 +148,11 @@ static void print_details(FILE *out, const struct nccl_log *log, const struct nc
 
 static void print_head(FILE *out, const struct nccl_log *log)
 {
-	fprintf(out, "%s %s, network %s, %ld of %ld lines are NCCL's\n",
-		log->rccl ? "RCCL" : "NCCL", log->version ? log->version : "(version not said)",
-		log->network ? log->network : "(not said)", log->nccl_lines, log->lines);
+	const char *library = log->rccl ? "RCCL" : "NCCL";
+
+	fprintf(out, "%s %s, network %s, %ld of %ld lines are %s's\n", library,
+		log->version ? log->version : "(version not said)",
+		log->network ? log->network : "(not said)", log->nccl_lines, log->lines, library);
 	for (int i = 0; i < log->n_hosts && (log->n_hosts > 1 || *log->hosts[0] != '?'); i++)
 		fprintf(out, "%s %s%s", i ? "" : "hosts:", log->hosts[i],
 			i == log->n_hosts - 1 ? "\n" : "");

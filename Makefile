@@ -131,8 +131,8 @@ endif
 ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 # The small programs read what others left: neither MPI nor NCCL nor CUDA.
 # STATIC=1: with all that a machine may lack inside, for packages.
-READER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(INSIDE) -Wl$(comma)-Bdynamic,-ljansson -lexpat -ldw -lelf) -lm -ldl -lpthread
-INSIDE := $(if $(STATIC),$(filter-out -lm -ldl -pthread -lpthread,$(shell pkg-config --static --libs jansson expat libdw libelf)))
+READER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(INSIDE) -Wl$(comma)-Bdynamic,-ljansson -lexpat -lpcre2-8 -ldw -lelf) -lm -ldl -lpthread
+INSIDE := $(if $(STATIC),$(filter-out -lm -ldl -pthread -lpthread,$(shell pkg-config --static --libs jansson expat libpcre2-8 libdw libelf)))
 LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
 
 # How fast test data are made and compared decides how long a checked run takes; how fast pairs add
@@ -366,10 +366,10 @@ $(eval $(call stamp,$(LIST),$(LIB_OBJ)))
 $(FLAGS): | libraries-found
 .PHONY: libraries-found mpi-found
 libraries-found:
-	@for header in jansson.h expat.h elfutils/libdwfl.h; do \
-		echo "#include <$$header>" | $(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { \
-			echo "$$header not found: install libjansson-dev libexpat1-dev libdw-dev (Debian, Ubuntu;" \
-				"jansson-devel expat-devel elfutils-devel elsewhere)" >&2; exit 1; }; \
+	@for header in jansson.h expat.h pcre2.h elfutils/libdwfl.h; do \
+		echo "#include <$$header>" | $(CC) $(CFLAGS) -DPCRE2_CODE_UNIT_WIDTH=8 -E -x c - >/dev/null 2>&1 || { \
+			echo "$$header not found: install libjansson-dev libexpat1-dev libpcre2-dev libdw-dev (Debian, Ubuntu;" \
+				"jansson-devel expat-devel pcre2-devel elfutils-devel elsewhere)" >&2; exit 1; }; \
 	done
 
 $(READER_OBJ): MPI_CFLAGS :=
@@ -396,6 +396,7 @@ $(BUILD)/obj/faults/detect/find/%.o $(BUILD)/obj/faults/detect/states/%.o: WARNI
 $(BUILD)/obj/common/lib/base/nccl_library.o: CFLAGS += -DNCCL_BUILT='"$(NCCL_BUILT)"'
 $(BUILD)/obj/common/lib/settings/settings.o: common/lib/settings/settings.txt
 $(BUILD)/obj/common/lib/base/arguments.o: common/lib/base/arguments.txt
+$(BUILD)/obj/common/host/nccl_log/rows.o: common/host/nccl_log/nccl_lines.txt
 $(BUILD)/obj/common/host/nccl_log/nccl_cause.o: common/host/nccl_log/nccl_causes.txt
 $(BUILD)/obj/common/host/reconcile/causes.o: common/host/reconcile/causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt

@@ -34,8 +34,8 @@ static void report(const struct evidence *evidence)
 		nowhere = fopen("/dev/null", "w");
 	find_answer(evidence, NULL, &diagnosis);
 	if ((unsigned)diagnosis.class >= CLASS_COUNT ||
-	    (unsigned)diagnosis.confidence > CONFIDENCE_PROVED || !diagnosis.cause ||
-	    diagnosis.nnotes > ANSWER_NOTES || strlen(diagnosis.ranks) >= sizeof(diagnosis.ranks))
+	    (unsigned)diagnosis.confidence > CONFIDENCE_PROVED || diagnosis.nnotes > ANSWER_NOTES ||
+	    strlen(diagnosis.ranks) >= sizeof(diagnosis.ranks))
 		abort();
 	if (nowhere)
 		answer_print_whole(nowhere, &diagnosis, evidence, "");

@@ -1,5 +1,6 @@
 /* fuzz_nccl_log.c: libFuzzer over the NCCL log reader and everything that looks at what it read. */
 
+#include "nccl_check/nccl_check.h"
 #include "rig/nccl_log_memory.h"
 #include "topo/topo.h"
 

@@ -39,6 +39,8 @@ def read(path):
     """The launch in a file, None where it is neither. Raises OSError."""
     text = tables.read_file(path, against.MOST).decode(errors="replace")
     measured = against.Measured(text, Path(path).stem)
+    if measured.wrong:
+        raise rows.RowsError(f"{path}: {measured.wrong}")
     kept, notes = [], []
     for number, row in enumerate(measured.rows):
         try:

@@ -155,7 +155,7 @@ expect_rc 2 'make all without MPI:'
 expect_err 'Open MPI not found: run `make install-deps`, .*; `make hangar_run` builds what needs no MPI'
 run make libraries-found BUILD="$work/build" CC=false
 expect_rc 2 'make without jansson:'
-expect_err '^jansson.h not found: install libjansson-dev libexpat1-dev libdw-dev '
+expect_err '^jansson.h not found: install libjansson-dev libexpat1-dev libpcre2-dev libdw-dev '
 
 # ---- sweep and plots ----
 

@@ -61,6 +61,22 @@ run "$nccl_log" "$work/version"
 expect_rc 0 'NCCL_DEBUG=VERSION'
 expect_out '^NCCL 2\.28\.9\+cuda13\.0,'
 
+# Rows of a file: forms before the built-in ones, causes in their place; a bad one is named by its line.
+echo 'network: ^The network is (?<network>\w+)' >"$work/lines.txt"
+printf '%s\n' 'a:1:1 [0] NCCL INFO The network is Quantum' 'a:1:1 [0] x.cc:1 NCCL WARN the plug is out' >"$work/new.log"
+echo 'cause | plug is (?:out|loose) | a cable is out' >"$work/causes.txt"
+run "$nccl_log" --lines "$work/lines.txt" --causes "$work/causes.txt" "$work/new.log"
+expect_rc 11
+expect_out 'network Quantum' 'a row of --lines'
+expect_out '^failure: process 1 on a \(GPU 0\): a cable is out' 'a row of --causes'
+for option in lines causes; do
+	printf '\nfact: ^(' >"$work/bad.txt"
+	[ $option = lines ] || printf '\ncause | ( | a cable' >"$work/bad.txt"
+	run "$nccl_log" --$option "$work/bad.txt" "$work/new.log"
+	expect_rc 2 "--$option"
+	expect_err "bad.txt:2: no pattern: missing closing parenthesis" "--$option"
+done
+
 # A pipe with a writer is read, however slow it is; what never says anything or never ends is not waited for.
 run bash -c '"$1" <(head -n 400 "$2"; sleep 1; tail -n +401 "$2")' - "$nccl_log" "$log"
 expect_rc 0 'a slow pipe'

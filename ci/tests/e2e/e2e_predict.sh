@@ -41,6 +41,18 @@ cat >"$work/inspector.json" <<'END'
 {"header":{"n_ranks":8,"nnodes":1},"metadata":{"hostname":"n1"},"coll_perf":{"coll":"AllGather","coll_msg_size_bytes":268435456,"coll_exec_time_us":761,"coll_busbw_gbs":308}}
 END
 ends 0 '268435456 .* 761.00 .* 308.00 .* good$' -t dgx-h100 --against "$work/inspector.json"
+# A GPU without the NVLinks that the others have is named; its kind is that of its device id.
+ends 0 '^# without an NVLink, which the others have: GPU 1$' -t ci/tests/data/tray_one_gpu_no_nvlink.xml -b 1G -e 1G
+ends 0 '4 x GB300,' -t ci/tests/data/tray_one_gpu_no_nvlink.xml -b 1G -e 1G
+sed 's/0x31c2/0xffff/' ci/tests/data/tray_one_gpu_no_nvlink.xml >"$work/tray.xml"
+ends 0 'sm 103 (B300 class)' -t "$work/tray.xml" -b 1G -e 1G
+# The word follows the printed range, which is wide for small calls.
+echo '   1024  256  float  sum  -1  6.3  0.16  0.16  0  6.3  0.16  0.16  0' >"$work/inside.txt"
+ends 0 '^ *1024 .* 1[3-9][0-9]  good$' -t dgx-h100 --gpus 2 --against "$work/inside.txt"
+sed 's/float  sum/float  none/' "$work/table.txt" >"$work/gather.txt"
+ends 2 "nothing names its collective, and rows without an operator" -t dgx-h100 --against "$work/gather.txt"
+sed 's/ 1230.0 /[0] 1230.0 /' "$work/table.txt" >"$work/glued.txt"
+ends 0 '268435456 .* 1230.00 .* 218.24 .* low$' -t dgx-h100 --against "$work/glued.txt"
 ends 2 'No such file' --against "$work/none"
 PATH=/none "$predict" --against "$work/table.txt" 2>"$work/err"
 check "--against without python3 ends with another code than 77" [ $? -eq 77 ]

@@ -1,12 +1,14 @@
 """test_torch_dumps.py: hang_diagnose --torch on Flight Recorder dumps that are made here from the documented format (those
 that PyTorch itself wrote are in torch_recorded.tar.xz), and on hostile, cut and foreign files."""
 # timeout: 750
+import importlib.util
 import itertools
 import json
 import os
 import pickle
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -527,6 +529,26 @@ class Dumps(unittest.TestCase):
                 self.play(drop)
                 self.put(name, played(drop, 1) if data is None else data)
                 self.check(("hang", "missing-call", "3", 0, 7), name)
+
+    def test_many(self):
+        """Of many dumps the newest calls are compared, and what is pending; children share the files."""
+        spec = importlib.util.spec_from_file_location("torch_dumps", os.path.join(TOP, "faults/detect/evidence/torch_dumps.py"))
+        script = sys.modules["torch_dumps"] = importlib.util.module_from_spec(spec)  # children send what it defines
+        spec.loader.exec_module(script)
+        script.CALLS_COMPARED = 1  # the least of each: 64
+
+        def waits(r):
+            for n in range(300):
+                r.call(state="completed" if r.rank != 3 or n < 100 else "scheduled")
+        self.play(waits, {"0": range(20)}, ranks=20)
+        self.put("nccl_trace_rank_7", b"no dump")
+        dumps, remarks = script.read(self.dir)
+        self.assertEqual(list(dumps), [r for r in range(20) if r != 7])
+        self.assertEqual([len(d.calls) for r, d in dumps.items() if r != 3], [64] * 18)
+        self.assertEqual((len(dumps[3].calls), dumps[3].calls[0].seqs[0]), (200 + script.BEFORE, 101 - script.BEFORE))
+        self.assertIn("Of 19 dumps the newest 64 calls are compared", remarks[0])
+        self.assertIn("nccl_trace_rank_7 is cut off", remarks[1])
+        self.assertTrue(len({id(d.groups["0"]) for d in dumps.values()}) == 1, "a group's ranks are there once")
 
     def test_bombs(self):
         """Small files that would take time or memory without end are left out within seconds."""

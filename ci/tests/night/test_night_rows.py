@@ -119,7 +119,7 @@ class Foreign(NightCase):
         cases = (
             ("all_reduce.txt", RANKS + NOW, ["all_reduce", "4", "float", "sum"], 2, {"host": "n1", "device": "4 x NVIDIA H100"}),
             ("x.log", "$ ./all_gather_perf -b 1M\n[1,0]<stdout>: " + ONE, ["all_gather", "", "float", "none"], 1, {}),
-            ("x.log", "# NCCL version 2.18.3+cuda12.1\nn1: " + OLD + OLD, ["", "", "float", "sum"], 4, {"nccl": "2.18.3"}),
+            ("x.log", "# NCCL version 2.18.3+cuda12.1\nn1: " + OLD + OLD, ["all_reduce", "", "float", "sum"], 4, {"nccl": "2.18.3"}),
             ("x.log", "# nccl-tests version 2.17.1 nccl-headers=22907 nccl-library=22809\n" + ONE, ["", "", "float", "none"], 1, {"nccl": "2.28.9"}),
             ("x.log", "# nccl-library=2804\n" + ONE, ["", "", "float", "none"], 1, {"nccl": "2.8.4"}),
             ("x.json", "junk\n" + SPEC + SPEC[:40] + "\n" + SPEC, ["all_reduce", "8", "", "none"], 2, {"host": "n1"}))
@@ -132,6 +132,26 @@ class Foreign(NightCase):
                 self.assertEqual([row[c] for c in ("collective", "nranks", "dtype", "redop")], first)
                 self.assertEqual((len(launch.rows), row["time_us"], row["busbw_gbs"], row["size_bytes"]), (count, 30.1, 17.42 if ONE in text else 52.26, 1 << 20))
                 self.assertEqual(launch.facts, facts)
+
+    def test_documents(self):
+        """-J of nccl-tests and hangar's --json; labels inside of rows; two runs in one file are refused."""
+        result = {"size": 1048576, "count": 262144, "type": "float", "redop": "sum", "root": "    -1",
+                  "out_of_place": {"time": 30.1, "alg_bw": 34.8, "bus_bw": 52.26, "nwrong": 0.0}, "in_place": None}
+        devices = [{"rank": i, "pid": 9, "hostname": "n1", "device": i, "device_info": "NVIDIA H100"} for i in range(4)]
+        document = json.dumps({"version": 2, "args": ["./all_reduce_perf", "-b", "1M"], "config": {"ngpus": 1, "devices": devices}, "results": [result]})
+        row = {"type": "row", "collective": "all_reduce", "nranks": 4, "nnodes": 1, "size_bytes": 1048576, "count": 262144, "dtype": "float",
+               "redop": "sum", "root": -1, "placement": "out-of-place", "time_us": 30.1, "busbw_gbs": 52.26}
+        own = json.dumps({"type": "header", "ranks": [{"host": "n1", "device": "NVIDIA H100"}] * 4}) + "\n" + json.dumps(row) + "\n"
+        glued = RANKS + NOW.replace("  30.10", "[0]  30.10").replace("  29.88", "[0]  29.88")
+        for number, (text, ranks) in enumerate(((document, 4), (own, 4), (glued, 4))):
+            path = self.place / "one.json"
+            path.write_text(text)
+            with self.subTest(number):
+                first = rows.read_side(path)[0].rows[0]
+                self.assertEqual((first["collective"], first["nranks"], first["time_us"], first["busbw_gbs"]), ("all_reduce", str(ranks), 30.1, 52.26))
+        path.write_text(RANKS + RANKS.replace("n1", "n2") + NOW)
+        with self.assertRaisesRegex(rows.RowsError, "two runs in one file: rank 0 twice .n1, pid 9 and n2, pid 9."):
+            rows.read_side(path)
 
     def test_run(self):
         """As a folder with rows.csv that plots and pages read."""

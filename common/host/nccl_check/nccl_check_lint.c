@@ -38,6 +38,7 @@ struct linter {
 	struct best *best;	     /* by number of host */
 	int hosts;		     /* of this communicator */
 	const struct nccl_link *gdr; /* a pair that uses GPUDirect RDMA */
+	int shared; /* steps through host memory, of which nothing says if they need to */
 	int open, differing, no_transport;
 	int from, to;	      /* the first step without a transport */
 	struct rank_set away; /* ranks of rings of which no line is here */
@@ -250,6 +251,8 @@ static void lint_slower(struct linter *lint, const struct nccl_ring *ring, int f
 		      "hand that would explain it)",
 		      from, to, text, best->from, best->to,
 		      best->transport == T_P2P ? "P2P" : "a faster transport");
+	else
+		lint->shared++;
 }
 
 static void lint_transports(struct linter *lint, const struct nccl_ring *ring)
@@ -415,6 +418,10 @@ static void lint_missing(struct linter *lint)
 	if (lint->away.n)
 		missing(lint, "no line of %s is here, which would tell the host",
 			rank_list_words(lint->away.in, lint->away.nranks, ranks, sizeof(ranks)));
+	if (lint->shared)
+		missing(lint,
+			"all steps inside hosts that are here go through host memory, and nothing "
+			"says how far GPUs are apart (nvidia-smi topo -m; topo -p2p r)");
 	if (lint->no_transport == 1)
 		missing(lint, "no line says over what %d -> %d goes", lint->from, lint->to);
 	else if (lint->no_transport)

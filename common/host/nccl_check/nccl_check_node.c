@@ -229,8 +229,39 @@ static void lint_idle(const struct nccl_log *log, const struct nccl_comm *comm,
 	free(ranks);
 }
 
+/* A setting that takes a choice away from NCCL, by its row. */
+static void lint_setting(const struct nccl_log *log, const struct nccl_comm *comm,
+			 const struct nccl_cause *cause, const char *text, struct nccl_lint *out)
+{
+	int steps = 0;
+
+	for (int i = 0; i < comm->n_links && cause->class == NCCL_NO_P2P; i++)
+		steps += strncmp(comm->links[i].transport, "SHM/", 4) == 0;
+	if (steps)
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "%s: %s is set, and %d step%s inside hosts go%s through host memory",
+			      cause->what, text, steps, steps == 1 ? "" : "s",
+			      steps == 1 ? "es" : "");
+	else if (cause->class == NCCL_CLAIM)
+		nccl_lint_add(out, NCCL_MISSING, -1, "%s: %s is set", cause->what, text);
+	else if (cause->class != NCCL_QUIET)
+		nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
+}
+
+/* NVLS channels that a device promised, and that the communicator does not have. */
+static void lint_promise(const struct nccl_comm *comm, struct nccl_lint *out)
+{
+	if (comm->nvls_promised > 0 && comm->nvls_channels == 0 && comm->nranks > 2)
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "%d NVLS channels are promised and none is used, with %d channels in "
+			      "all: as a rule a GPU has no NVLink in NCCL's topology (dump it: "
+			      "NCCL_TOPO_DUMP_FILE)",
+			      comm->nvls_promised, comm->coll_channels);
+}
+
 /* Settings that take a choice away from NCCL, and messages about rings. */
-static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
+static void lint_rows(const struct nccl_log *log, const struct nccl_comm *comm,
+		      struct nccl_lint *out)
 {
 	for (int i = 0; i < log->n_settings; i++) {
 		const struct nccl_setting *set = &log->settings[i];
@@ -238,9 +269,9 @@ static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 		char text[400];
 
 		snprintf(text, sizeof(text), "%s=%s", set->name, set->value);
-		cause = nccl_cause_of(log, "", text, NCCL_PIN);
-		if (cause && cause->class == NCCL_PIN)
-			nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
+		cause = nccl_cause_of(log, "", text, NCCL_PIN, 0);
+		if (cause)
+			lint_setting(log, comm, cause, text, out);
 	}
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
@@ -254,22 +285,19 @@ static void lint_rows(const struct nccl_log *log, struct nccl_lint *out)
 static void lint_search(const struct nccl_log *log, const struct nccl_comm *comm,
 			struct nccl_lint *out)
 {
-	double least = INFINITY, bw;
-	int channels;
+	double least = INFINITY;
 
 	for (int i = 0; i < log->n_paths; i++)
 		if (strcmp(log->paths[i].kind, "GPU") == 0 &&
 		    strcmp(log->paths[i].type, "LOC") != 0)
 			least = fmin(least,
 				     strcmp(log->paths[i].type, "NVL") == 0 ? log->paths[i].bw : 0);
-	for (int i = 0; i < comm->n_says && comm->nnodes == 1 && isfinite(least); i++)
-		if (sscanf(comm->says[i], "Pattern 4, crossNic %*d, nChannels %3d, bw %lf/",
-			   &channels, &bw) == 2 &&
-		    channels * bw < least / 2)
-			nccl_lint_add(out, NCCL_FOUND, -1,
-				      "the search found %d channels of %.0f GB/s, and each pair of "
-				      "GPUs has %.0f GB/s of NVLink",
-				      channels, bw, least);
+	if (comm->nnodes == 1 && isfinite(least) && comm->rings_found > 0 &&
+	    comm->rings_found * comm->rings_bw < least / 2)
+		nccl_lint_add(out, NCCL_FOUND, -1,
+			      "the search found %d channels of %.0f GB/s, and each pair of "
+			      "GPUs has %.0f GB/s of NVLink",
+			      comm->rings_found, comm->rings_bw, least);
 }
 
 void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bool steps_known,
@@ -286,6 +314,7 @@ void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bo
 		if (comm->n_members == comm->nranks && steps_known)
 			lint_idle(log, comm, out);
 	}
-	lint_rows(log, out);
+	lint_rows(log, comm, out);
+	lint_promise(comm, out);
 	lint_search(log, comm, out);
 }

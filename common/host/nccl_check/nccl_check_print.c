@@ -49,15 +49,22 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
 
 	for (int s = 0; s < 5; s++) {
-		int n = 0;
+		int n = 0, nameless = 0;
 
-		for (int m = 0; m < comm->n_members; m++)
-			if ((int)comm->members[m]->state == s)
+		for (int m = 0; m < comm->n_members; m++) {
+			if ((int)comm->members[m]->state != s)
+				continue;
+			nameless += comm->members[m]->rank < 0;
+			if (comm->members[m]->rank >= 0)
 				ranks[n++] = comm->members[m]->rank;
-		if (n == 0)
+		}
+		if (n == 0 && nameless == 0)
 			continue;
 		fprintf(out, "  %s: ", names[s]);
 		nccl_print_ranks(out, "", ranks, n);
+		if (nameless)
+			fprintf(out, "%s%d of which no line says the rank", n ? ", and " : "",
+				nameless);
 		fprintf(out, "\n");
 	}
 	free(ranks);
@@ -141,12 +148,17 @@ static void print_details(FILE *out, const struct nccl_log *log, const struct nc
 
 static void print_head(FILE *out, const struct nccl_log *log)
 {
-	fprintf(out, "%s %s, network %s, %ld of %ld lines are NCCL's\n",
-		log->rccl ? "RCCL" : "NCCL", log->version ? log->version : "(version not said)",
-		log->network ? log->network : "(not said)", log->nccl_lines, log->lines);
+	const char *library = log->rccl ? "RCCL" : "NCCL";
+
+	fprintf(out, "%s %s, network %s, %ld of %ld lines are %s's\n", library,
+		log->version ? log->version : "(version not said)",
+		log->network ? log->network : "(not said)", log->nccl_lines, log->lines, library);
 	for (int i = 0; i < log->n_hosts && (log->n_hosts > 1 || *log->hosts[0] != '?'); i++)
 		fprintf(out, "%s %s%s", i ? "" : "hosts:", log->hosts[i],
 			i == log->n_hosts - 1 ? "\n" : "");
+	if (log->twins)
+		fprintf(out, "Two hosts are named %s: what is said of it is of both.\n",
+			log->twins);
 	if (log->rccl)
 		fprintf(out, "This is RCCL, AMD's library: advice about NVIDIA's drivers does not "
 			     "fit it.\n");
@@ -161,6 +173,11 @@ static void print_head(FILE *out, const struct nccl_log *log)
 			"Ray left out %ld lines that other processes wrote alike: what they said "
 			"of their ranks is not known.\n",
 			log->folded);
+	if (log->forgotten)
+		fprintf(out,
+			"%ld older communicators are left out: memory is kept for those with the "
+			"newest lines.\n",
+			log->forgotten);
 	if (log->unplaced)
 		fprintf(out, "%ld lines about a communicator that can't be told\n", log->unplaced);
 }

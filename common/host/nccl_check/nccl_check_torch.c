@@ -50,18 +50,26 @@ static void print_silent(FILE *out, const struct nccl_wait *waits, int n)
 			rank_list_words(silent, last, names, sizeof(names)));
 }
 
-/* The waits of a group, sorted: those of which nothing says where they are stand first. */
-static void print_group(FILE *out, const struct nccl_wait *w, int n)
+/* A root, or all others, may leave such a call before the rest. */
+static bool is_rooted(const char *op)
+{
+	return strncmp(op, "BROADCAST", 9) == 0 || strncmp(op, "_BROADCAST", 10) == 0 ||
+	       strcmp(op, "REDUCE") == 0 || strcmp(op, "GATHER") == 0 || strcmp(op, "SCATTER") == 0;
+}
+
+/* The waits of a group, sorted: those of which nothing says where they are stand first. Returns true if hang_diagnose compares
+ * them. */
+static bool print_group(FILE *out, const struct nccl_wait *w, int n)
 {
 	int unknown = 0, behind = 0, lacking = 0;
-	bool pairs = false;
-
+	bool pairs = false, rooted = false;
 	while (unknown < n && nccl_wait_at(&w[unknown]) < 0)
 		unknown++;
 	for (int i = unknown; i < n; i++) {
 		pairs |= nccl_has(w[i].op, "SEND|RECV|COALESCED");
 		lacking += !nccl_wait_made(&w[i]);
 		behind += nccl_wait_at(&w[i]) == nccl_wait_at(&w[unknown]);
+		rooted |= w[i].seq == nccl_wait_at(&w[unknown]) && is_rooted(w[i].op);
 	}
 	fprintf(out, "hang: %s%s: ",
 		*w->group ? "process group " : "a process group that the log does not name",
@@ -77,7 +85,12 @@ static void print_group(FILE *out, const struct nccl_wait *w, int n)
 	else if (pairs)
 		fprintf(out, "sends and receives, of which ranks may make unlike numbers\n");
 	else if (!*w->group)
-		fprintf(out, "ranks are at different calls, if it is one group\n");
+		fprintf(out,
+			"ranks are at different calls, if it is one group, which nothing says: "
+			"no rank is proved behind\n");
+	else if (rooted && !lacking)
+		fprintf(out, "ranks are at different calls, and some may leave a rooted one before "
+			     "the others: no rank is proved behind\n");
 	else
 		fprintf(out, "%d rank%s behind\n", behind, behind == 1 ? " is" : "s are");
 	for (int i = unknown, end; i < n; i = end) {
@@ -86,24 +99,56 @@ static void print_group(FILE *out, const struct nccl_wait *w, int n)
 		print_at(out, w + i, end - i);
 	}
 	print_silent(out, w, n);
+	return *w->group || behind == n;
+}
+
+/* One communicator of ncclras: n counts of its ranks. Those that have launched the fewest lag, however many they are. */
+static void print_ras(FILE *out, const struct nccl_ras *ras, int n)
+{
+	const struct nccl_ras *least = ras;
+	int all = 0;
+
+	for (int i = 0; i < n; i++) {
+		least = ras[i].at < least->at ? &ras[i] : least;
+		all += ras[i].count;
+	}
+	fprintf(out, "hang: %s, by ncclras: %d of %d ranks lag\n", ras->op, least->count, all);
+	for (int i = 0; i < n; i++) {
+		fprintf(out, "  %d rank%s ha%s come to operation %ld%s", ras[i].count,
+			ras[i].count == 1 ? "" : "s", ras[i].count == 1 ? "s" : "ve", ras[i].at,
+			&ras[i] == least ? ": behind" : "");
+		nccl_print_ranks(out, ras[i].n_ranks ? ", " : "", ras[i].ranks, ras[i].n_ranks);
+		fprintf(out, "\n");
+	}
+	fprintf(out,
+		"  ncclras names the fewer ranks, which are %s: what holds the %d that lag is in "
+		"their stacks and logs.\n",
+		least->n_ranks ? "the ones behind" : "not to blame for being ahead", least->count);
 }
 
 #define GROUPS_SHOWN 6
-
 void nccl_log_print_hang(FILE *out, const struct nccl_log *log)
 {
 	int groups = 0;
+	bool compared = false;
 
+	for (int i = 0, end; i < log->n_ras; i = end) {
+		for (end = i + 1; end < log->n_ras && log->ras[end].op == log->ras[i].op &&
+				  !log->ras[end - 1].n_ranks;
+		     end++)
+			;
+		print_ras(out, &log->ras[i], end - i);
+	}
 	for (int i = 0, end; i < log->n_waits; i = end) {
 		for (end = i; end < log->n_waits && log->waits[end].group == log->waits[i].group;
 		     end++)
 			;
 		if (groups++ < GROUPS_SHOWN)
-			print_group(out, &log->waits[i], end - i);
+			compared |= print_group(out, &log->waits[i], end - i);
 	}
 	if (groups > GROUPS_SHOWN)
 		fprintf(out, "hang: %d more process groups\n", groups - GROUPS_SHOWN);
-	if (log->n_waits)
+	if (compared)
 		fprintf(out, COMPARES);
 }
 

@@ -5,6 +5,8 @@
 
 enum nccl_class nccl_warning_class(const struct nccl_warning *warning)
 {
+	if (warning->overcome && (warning->trace || !warning->cause))
+		return NCCL_QUIET;
 	if (warning->cause && warning->cause->class <= NCCL_PEER && warning->overcome)
 		return NCCL_SLOW;
 	if (warning->cause)
@@ -21,12 +23,15 @@ static bool is_before(const struct nccl_warning *a, const struct nccl_warning *b
 const struct nccl_warning *nccl_log_failure(const struct nccl_log *log)
 {
 	const struct nccl_warning *first = NULL;
+	bool fallback = false;
 
+	for (int i = 0; i < log->n_warnings; i++)
+		fallback |= nccl_warning_class(&log->warnings[i]) == NCCL_FALLBACK;
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
 		enum nccl_class class = nccl_warning_class(w);
 
-		if (class > NCCL_TRACE)
+		if (class > NCCL_TRACE || (class == NCCL_TRACE && fallback))
 			continue;
 		if (!first || class < nccl_warning_class(first) ||
 		    (class == nccl_warning_class(first) && is_before(w, first)))
@@ -66,7 +71,7 @@ static void print_origin(FILE *out, const struct nccl_warning *w)
 static void print_sentence(FILE *out, const struct nccl_warning *w)
 {
 	print_origin(out, w);
-	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->cause->what : w->text);
+	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->what : w->text);
 	if (*w->device)
 		fprintf(out, ", device %s", w->device);
 	if (*w->peer)
@@ -194,10 +199,9 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log)
 	for (int i = 0; i < log->n_warnings; i++) {
 		const struct nccl_warning *w = &log->warnings[i];
 		enum nccl_class class = nccl_warning_class(w);
-
-		if ((class != NCCL_RING && class != NCCL_SLOW) || !is_new(log, w, NULL))
+		if (class < NCCL_FALLBACK || class > NCCL_SLOW || !is_new(log, w, NULL))
 			continue;
-		fprintf(out, "slower: ");
+		fprintf(out, class == NCCL_FALLBACK ? "fallback: " : "slower: ");
 		print_sentence(out, w);
 		print_alike(out, log, w);
 		fprintf(out, "  means: %s\n", w->cause->means);

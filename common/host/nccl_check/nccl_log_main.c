@@ -18,14 +18,15 @@ static void read_file(struct argp_state *state, void *into, char *text)
 	nccl_log_read_file(&arguments->log, text, arguments->rank, &arguments->err);
 }
 
-static void take_causes(struct argp_state *state, void *into, const struct argument *row,
-			char *text)
+static void take_table(struct argp_state *state, void *into, const struct argument *row, char *text)
 {
 	struct arguments *arguments = into;
+	bool lines = strcmp(row->name, "lines") == 0;
 
 	if (arguments->files)
-		argument_refuse(state, "--causes stands before the files");
-	if (nccl_log_read_causes(&arguments->log, text, &arguments->err) < 0)
+		argument_refuse(state, "--%s stands before the files", row->name);
+	if ((lines ? nccl_log_read_lines : nccl_log_read_causes)(&arguments->log, text,
+								 &arguments->err) < 0)
 		argument_refuse(state, "%s", arguments->err.text);
 }
 
@@ -39,7 +40,8 @@ static void check(struct argp_state *state, void *into)
 
 static const struct argument rows[] = {
 	{ "topo", 't', "FILE", ARGUMENT(TEXT, struct arguments, topo) },
-	{ "causes", 'c', "FILE", .kind = ARGUMENT_OWN, .take = take_causes },
+	{ "causes", 'c', "FILE", .kind = ARGUMENT_OWN, .take = take_table },
+	{ "lines", 'l', "FILE", .kind = ARGUMENT_OWN, .take = take_table },
 	{ "rank", 'r', "RANK", ARGUMENT(WHOLE, struct arguments, rank), .min = -1,
 	  .most = NCCL_LOG_RANKS - 1 },
 };
@@ -56,8 +58,8 @@ static const struct argument_table table = {
 /* Neither NCCL's lines nor its watchdog's, nor a failure of a table's row. */
 static bool is_empty(const struct nccl_log *log)
 {
-	return log->nccl_lines == 0 && !log->version && !log->n_waits && !log->n_warnings &&
-	       !log->traceback_ended;
+	return log->nccl_lines == 0 && !log->version && !log->n_waits && !log->n_ras &&
+	       !log->n_warnings && !log->traceback_ended;
 }
 
 int main(int argc, char **argv)
@@ -77,7 +79,7 @@ int main(int argc, char **argv)
 	if (err->code == 0) /* where printing fails, output_guard tells of it */
 		nccl_log_print(stdout, &arguments.log, arguments.topo ? &topo : NULL);
 	code = err->code ? (int)err->outcome
-	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits ||
+	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits || arguments.log.n_ras ||
 			       arguments.log.traceback_ended
 		       ? OUTCOME_ERROR
 		       : OUTCOME_OK;

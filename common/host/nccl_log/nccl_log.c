@@ -8,10 +8,12 @@
 /* From this length on NCCL may have cut a message (buffer of 1024 bytes, prefix included). */
 #define MESSAGE_FULL 1000
 
-#define LINE_BYTES   (1 << 20) /* the rings of 100,000 ranks fit */
+#define LINE_BYTES   (64 << 10)
 #define PIPE_BYTES   ((int64_t)4 << 30)
 #define PIPE_SECONDS 20
 #define PIPE_SILENT  "nothing came out of this pipe for 20 s"
+
+#define LEAD_BYTES 1024 /* of what stands before a message are looked at */
 
 /* ---- texts and places --------------------------------------------------------------------- */
 
@@ -44,6 +46,18 @@ const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len)
 	if (cached)
 		*cached = *found;
 	return *found;
+}
+
+const char *found_text(struct nccl_log *log, const struct found *found, enum row_field field)
+{
+	struct span span = found_span(found, field);
+
+	return nccl_log_text(log, span.at ? span.at : "", span.len);
+}
+
+int nccl_log_read_lines(struct nccl_log *log, const char *path, struct error *err)
+{
+	return rows_read(log->rows, path, err);
 }
 
 bool nccl_has(const char *text, const char *words)
@@ -87,21 +101,8 @@ struct place *nccl_place(struct nccl_log *log, const char *host, int64_t pid, en
 
 /* ---- prefixes ----------------------------------------------------------------------------- */
 
-/* The number that ends before `end`, and where it begins; NULL when there is none. */
-static char *number_before(char *start, char *end, int64_t *value)
-{
-	char *p = end;
-
-	while (p > start && isdigit((unsigned char)p[-1]))
-		p--;
-	if (p == end || end - p >= 20)
-		return NULL;
-	*value = strtoll(p, NULL, 10);
-	return p;
-}
-
 /* Application text without a newline may stand right before the host: its known end counts. */
-static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t pid)
+static const char *host_of(struct nccl_log *log, const char *start, const char *end, int64_t pid)
 {
 	size_t len = (size_t)(end - start), known;
 	const char *host = nccl_log_text(log, start, len);
@@ -117,114 +118,77 @@ static const char *host_of(struct nccl_log *log, char *start, char *end, int64_t
 	return host;
 }
 
-/* An origin without host and process: the device alone, or nothing. Devices stand for threads. Returns where it begins. */
-static char *origin_of_device(struct nccl_log *log, char *begin, int64_t dev,
-			      struct message *message)
+double nccl_log_time(struct nccl_log *log, const char *text, size_t len, struct span *stamp)
 {
-	message->host = nccl_log_text(log, "?", 1);
-	message->dev = (int)dev;
-	message->tid = dev;
-	return begin;
+	static const enum row_field fields[] = { FIELD_month, FIELD_day, FIELD_hour, FIELD_minute };
+	static const double units[] = { 31, 24, 60, 60 };
+	struct found found;
+	double seconds = 0;
+
+	if (stamp)
+		*stamp = (struct span){ 0 };
+	if (!memchr(text, '[', len) || !rows_find(log->rows, ROWS_time, text, len, 0, &found))
+		return NAN;
+	for (size_t i = 0; i < LENGTH(fields); i++)
+		seconds = (seconds + (double)found_number(&found, fields[i], 10, 0)) * units[i];
+	if (stamp)
+		*stamp = found_span(&found, FIELD_stamp);
+	return seconds + found_real(&found, FIELD_second, 0);
 }
 
-/* "host:pid:tid [dev]" that ends at `end`, after bracket or tid; or "[dev]" alone (NCCL 2.30). Its beginning, or NULL. */
-static char *origin_before(struct nccl_log *log, char *start, char *end, struct message *message)
+int nccl_log_prefix_rank(struct nccl_log *log, const char *line, const char *end)
 {
-	char *p = end, *host_end;
-	int64_t dev = -1;
+	struct found found;
+	int64_t rank;
 
-	if (p > start && p[-1] == ']') {
-		p = number_before(start, p - 1, &dev);
-		if (p && p > start && p[-1] == '[' && dev <= 1 << 20 &&
-		    (p == start + 1 || p[-2] == ':' ||
-		     (p > start + 2 && p[-2] == ' ' && !isdigit((unsigned char)p[-3]))))
-			return origin_of_device(log, p - 1, dev, message);
-		if (!p || p - start < 2 || p[-1] != '[' || p[-2] != ' ' || dev > 1 << 20)
-			return NULL;
-		p -= 2;
-	}
-	p = number_before(start, p, &message->tid);
-	if (!p || p == start || p[-1] != ':')
-		return NULL;
-	p = number_before(start, p - 1, &message->pid);
-	if (!p || p == start || p[-1] != ':')
-		return NULL;
-	host_end = --p;
-	while (p > start && (isalnum((unsigned char)p[-1]) || strchr("-_.<>", p[-1])) &&
-	       host_end - p < 256)
-		p--;
-	message->dev = (int)dev;
-	if (p == host_end) { /* a name that was taken out */
+	if (end <= line || !rows_find(log->rows, ROWS_rank, line, (size_t)(end - line), 0, &found))
+		return -1;
+	rank = found_number(&found, FIELD_rank, 10, -1);
+	return rank > INT_MAX ? -1 : (int)rank;
+}
+
+#define HOST_BYTES 256
+
+/* Takes a message's origin. Returns where the origin begins. Without host and process the device stands for a thread. */
+static char *take_origin(struct nccl_log *log, char *start, const struct found *found,
+			 struct message *message)
+{
+	struct span host = found_span(found, FIELD_host), file = found_span(found, FIELD_file);
+	size_t cut = host.len > HOST_BYTES ? host.len - HOST_BYTES : 0;
+
+	message->dev = (int)found_number(found, FIELD_dev, 10, -1);
+	message->pid = found_number(found, FIELD_pid, 10, 0);
+	message->tid = found_number(found, FIELD_tid, 10, message->dev);
+	message->where = file.at ? nccl_log_text(log, file.at, file.len) : NULL;
+	if (!host.at) {
 		message->host = nccl_log_text(log, "?", 1);
-		return p == start || p[-1] == ' ' ? p : NULL;
+		return start + found->at[0];
 	}
-	message->host = host_of(log, p, host_end, message->pid);
-	return host_end - strlen(message->host);
-}
-
-/* "[1,3]<stdout>:" (mpirun --tag-output), "3: " (srun -l), "rank3 | " and the like, "[rank3]:". */
-int nccl_log_prefix_rank(const char *line, const char *end)
-{
-	int rank = -1, n = 0;
-	const char *p;
-
-	if (sscanf(line, " [%*d,%d]%n", &rank, &n) == 1 && n && rank >= 0)
-		return rank;
-	if (sscanf(line, " [%d] %n", &rank, &n) == 1 && n && line + n == end && rank >= 0)
-		return rank;
-	n = 0;
-	if (sscanf(line, " %d:%n", &rank, &n) == 1 && n && line + n <= end &&
-	    (line[n] == ' ' || line + n == end))
-		return rank;
-	for (p = line; p + 4 < end; p++) {
-		n = p[4] == ' ' || p[4] == '_' || p[4] == '-';
-		if (strncasecmp(p, "rank", 4) == 0 && sscanf(p + 4 + n, "%d", &rank) == 1)
-			return rank >= 0 ? rank : -1;
-	}
-	return -1;
+	message->host = host_of(log, host.at + cut, host.at + host.len, message->pid);
+	return start + (host.at - start) + host.len - strlen(message->host);
 }
 
 /* ---- lines -------------------------------------------------------------------------------- */
 
-/* Finds the next message's marker, " NCCL INFO ", " NCCL WARN " or " NCCL CALL ", and whether it is a warning. */
-static char *next_marker(char *line, bool *warning)
+/* The next message of a line from *start on, which is moved to its text. Returns where its origin begins; NULL: there is none. */
+static char *next_message(struct nccl_log *log, char **start, const char *end,
+			  struct message *message)
 {
-	while ((line = strstr(line, " NCCL ")) && strncmp(line + 6, "INFO ", 5) != 0 &&
-	       strncmp(line + 6, "WARN ", 5) != 0 && strncmp(line + 6, "CALL ", 5) != 0)
-		line++;
-	*warning = line && line[6] == 'W';
-	return line;
-}
+	struct found found;
+	char *from = *start, *origin = NULL;
 
-/* The word that ends at `end`: where it begins. */
-static char *word_before(char *start, char *end)
-{
-	while (end > start && end[-1] != ' ')
-		end--;
-	return end;
-}
+	while (!origin) {
+		size_t len, skipped;
 
-/* The message whose marker is at `marker`: its origin. A warning has its place in the source before the marker, since 2.30
- * with the function in brackets. Returns where its prefix begins, or NULL. */
-static char *message_origin(struct nccl_log *log, char *start, char *marker, bool warning,
-			    struct message *message)
-{
-	char *end = marker, *where, *origin;
-
-	if (!warning)
-		return origin_before(log, start, marker, message);
-	where = word_before(start, end);
-	if (*where == '(' && end[-1] == ')' && where > start) {
-		end = where - 1;
-		where = word_before(start, end);
+		if (!rows_find(log->rows, ROWS_marker, from, (size_t)(end - from), 0, &found))
+			return NULL;
+		len = found.at[1]; /* the blank behind the marker is no part of the origin */
+		skipped = len > LEAD_BYTES ? len - LEAD_BYTES : 0;
+		if (rows_find(log->rows, ROWS_origin, from + skipped, len - 1 - skipped, 0, &found))
+			origin = take_origin(log, from + skipped, &found, message);
+		from += len;
 	}
-	if (!memchr(where, ':', (size_t)(end - where)))
-		return NULL;
-	message->where = nccl_log_text(log, where, (size_t)(end - where));
-	origin = where > start ? origin_before(log, start, where - 1, message) : NULL;
-	if (!origin && isdigit((unsigned char)end[-1]) &&
-	    memmem(where, (size_t)(end - where), ".c", 2))
-		origin = origin_of_device(log, where, -1, message);
+	*start = from;
 	return origin;
 }
 
@@ -239,62 +203,68 @@ static void note_host(struct nccl_log *log, const struct message *message)
 	}
 }
 
-/* The time in front of the origin as it stands there, without its brackets; "": none. */
-static void take_stamp(struct nccl_log *log, struct message *message, const char *line,
-		       const char *origin)
+/* The rank and the last time that stand before the origin. */
+static void take_lead(struct nccl_log *log, const char *line, const char *origin,
+		      struct message *message)
 {
-	const char *open = memrchr(line, '[', (size_t)(origin - line)), *close;
+	const char *from = origin - line > LEAD_BYTES ? origin - LEAD_BYTES : line;
+	const char *open = memrchr(from, '[', (size_t)(origin - from));
 
-	message->stamp = "";
-	close = open ? memchr(open, ']', (size_t)(origin - open)) : NULL;
-	if (close && isfinite(nccl_log_time(open, origin)))
-		message->stamp = nccl_log_text(log, open + 1, (size_t)(close - open) - 1);
+	message->hint = log->raw->rank_hint;
+	if (message->hint < 0)
+		message->hint = nccl_log_prefix_rank(log, line, origin);
+	message->time = NAN;
+	if (open)
+		message->time = nccl_log_time(log, open, (size_t)(origin - open), &message->stamp);
 }
 
-/* Ray prints lines that several processes write once, and how many there were more. */
-static int take_folded(struct nccl_log *log, char *line)
+/* Ray prints lines that several processes write once, and how many there were more. Returns the line's bytes without that. */
+static size_t take_folded(struct nccl_log *log, char *line, size_t len, int *times)
 {
-	char *at = strstr(line, "[repeated ");
-	int times = 1;
+	struct found found;
+	int64_t said;
 
-	if (!at || sscanf(at, "[repeated %dx across cluster]", &times) < 1 || times < 1 ||
-	    times > 1 << 20)
-		return 1;
-	while (at > line && at[-1] == ' ')
-		at--;
-	*at = '\0';
-	log->folded += times - 1;
-	return times;
+	*times = 1;
+	if (!rows_find(log->rows, ROWS_fold, line, len, 0, &found))
+		return len;
+	said = found_number(&found, FIELD_times, 10, 1);
+	if (said < 1 || said > 1 << 20)
+		return len;
+	for (len = found.at[0]; len > 0 && line[len - 1] == ' '; len--)
+		;
+	line[len] = '\0';
+	*times = (int)said;
+	log->folded += said - 1;
+	return len;
 }
 
-static void take_version(struct nccl_log *log, const char *line)
+static void take_version(struct nccl_log *log, const char *line, size_t len)
 {
-	const char *at = strstr(line, "CCL version ");
+	struct found found;
 
-	if (!at || at == line || !isdigit((unsigned char)at[12]))
+	if (!rows_find(log->rows, ROWS_version, line, len < LEAD_BYTES ? len : LEAD_BYTES, 0,
+		       &found))
 		return;
-	log->rccl |= at[-1] == 'R' || strstr(at, "+hip");
-	log->version = nccl_log_text(log, at + 12, strcspn(at + 12, " \t"));
+	log->rccl |= found_number(&found, FIELD_rccl, 10, 0) == 1;
+	log->version = found_text(log, &found, FIELD_version);
 }
 
 /* All messages of one clean line: writers that share a stream may lack a newline between them. */
-static void read_line(struct nccl_log *log, char *line)
+static void read_line(struct nccl_log *log, char *line, size_t len)
 {
 	struct message message = { .dev = -1 }, next;
-	char *start = line, *text = NULL, *marker, *origin;
-	bool warning;
-	int hint = log->raw->rank_hint, times = take_folded(log, line);
+	char *start = line, *text = NULL, *origin, *end;
+	int times;
 
+	end = line + take_folded(log, line, len, &times);
 	log->lines++;
-	while ((marker = next_marker(start, &warning)) != NULL) {
-		next = (struct message){ .dev = -1, .times = times };
-		origin = message_origin(log, start, marker, warning, &next);
-		start = marker + strlen(" NCCL INFO ");
+	for (;;) {
+		next = (struct message){ .times = times };
+		origin = next_message(log, &start, end, &next);
 		if (!origin)
-			continue;
-		next.hint = hint >= 0 ? hint : nccl_log_prefix_rank(line, origin);
-		take_stamp(log, &next, text ? text : line, origin);
-		next.may_be_cut = strlen(origin) >= MESSAGE_FULL;
+			break;
+		take_lead(log, line, origin, &next);
+		next.may_be_cut = end - origin >= MESSAGE_FULL;
 		*origin = '\0';
 		if (text)
 			nccl_log_message(log, &message);
@@ -306,15 +276,16 @@ static void read_line(struct nccl_log *log, char *line)
 	if (text)
 		nccl_log_message(log, &message);
 	else
-		nccl_log_foreign(log, line);
-	/* a program that prints versions has "%s" where its log has digits */
-	if (!log->version)
-		take_version(log, text ? text : line);
+		nccl_log_foreign(log, line, (size_t)(end - line));
+	if (!log->version && (text || !log->raw->binary))
+		take_version(log, text ? text : line, strlen(text ? text : line));
 }
 
-/* Copy without colours, carriage returns and other control characters. */
-static void clean(char *to, const char *from, size_t len)
+/* Copy without colours, carriage returns and other control characters. Returns its bytes. */
+static size_t clean(char *to, const char *from, size_t len)
 {
+	const char *begin = to;
+
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)from[i];
 
@@ -329,11 +300,14 @@ static void clean(char *to, const char *from, size_t len)
 			*to++ = ' ';
 	}
 	*to = '\0';
+	return (size_t)(to - begin);
 }
 
 void nccl_log_init(struct nccl_log *log)
 {
-	*log = (struct nccl_log){ .raw = must(calloc(1, sizeof(*log->raw))) };
+	*log = (struct nccl_log){ .raw = must(calloc(1, sizeof(*log->raw))),
+				  .rows = must(malloc(sizeof(*log->rows))) };
+	rows_init(log->rows);
 	nccl_causes_init(log);
 }
 
@@ -389,8 +363,7 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 	log->raw->binary = false;
 	while (!wrong && (n = next_line(in, line, &left, &wrong)) > 0) {
 		log->raw->binary |= memchr(line, '\0', n) != NULL;
-		clean(line, line, n);
-		read_line(log, line);
+		read_line(log, line, clean(line, line, n));
 	}
 	free(line);
 	return wrong ? error_set(err, OUTCOME_USAGE, -EIO, "%s: %s", name, wrong) : 0;
@@ -434,6 +407,7 @@ static void raw_free(struct nccl_log *log)
 		return;
 	tdestroy(log->raw->places, free);
 	nccl_torch_release(log->raw);
+	free(log->raw->torn);
 	free(log->raw);
 	log->raw = NULL;
 }
@@ -461,15 +435,19 @@ void nccl_comm_free(struct nccl_comm *comm)
 void nccl_log_release(struct nccl_log *log)
 {
 	void *const lists[] = {
-		log->hosts, log->comms,	 log->warnings,	   log->waits, log->nics,
-		log->facts, log->causes, log->causes_text, log->paths, log->settings
+		log->hosts, log->comms, log->warnings, log->waits, log->nics,
+		log->facts, log->ras,	log->rows,     log->paths, log->settings,
 	};
 
 	raw_free(log);
+	nccl_causes_release(log);
+	rows_release(log->rows);
 	for (int i = 0; i < log->n_comms; i++)
 		nccl_comm_free(&log->comms[i]);
 	for (int i = 0; i < log->n_warnings; i++)
 		free(log->warnings[i].ranks);
+	for (int i = 0; i < log->n_ras; i++)
+		free(log->ras[i].ranks);
 	for (size_t i = 0; i < LENGTH(lists); i++)
 		free(lists[i]);
 	tdestroy(log->texts, free);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "nccl_log/pattern.h"
 
 /* Call nccl_log_init, then nccl_log_read_stream or nccl_log_read_file any number of times, then
  * nccl_log_finish once; look and print; nccl_log_release. Formats: NCCL 2.4 to 2.32 (init.cc,
@@ -81,9 +82,16 @@ struct nccl_comm {
 	const char *id;	    /* "0xdf6d...", "split of 0x.. (count 1, color 0)", "guessed 0" */
 	int nranks, nnodes; /* 0 unknown */
 	bool moved;	    /* while reading: its lines are another communicator's */
-	int gdr;	    /* 1 or 0 as "Connected all rings" says; -1 while not */
-	int nvls;	    /* 1 multicast available, 0 not, -1 unknown */
+	bool forgotten;	    /* while reading: too many came after it */
+	size_t held; /* while reading: bytes of what it has, and the line of its newest fact */
+	int64_t used;
+	int compact_at; /* while reading: so many facts are looked through for those that are twice there */
+	int gdr;			  /* 1 or 0 as "Connected all rings" says; -1 while not */
+	int nvls_promised;		  /* channels, 0: not said */
+	int nvls;			  /* 1 multicast available, 0 not, -1 unknown */
 	int coll_channels, nvls_channels; /* -1 unknown */
+	int rings_found; /* channels that the search for rings found, and the GB/s of each; 0 unknown */
+	double rings_bw;
 	const char *says[NCCL_SAYS]; /* lines on channels, search, transports, choices; each once */
 	struct nccl_member **members; /* by rank */
 	struct nccl_edge *edges;      /* by channel and rank */
@@ -99,18 +107,22 @@ enum nccl_class {
 	NCCL_UNKNOWN,
 	NCCL_SYMPTOM,
 	NCCL_FOLLOWS,
-	NCCL_TRACE, /* no row: "file:line -> result"; this and the ones above are failures */
+	NCCL_TRACE,
+	/* no row: "file:line -> result"; this and the ones above are failures */ NCCL_FALLBACK,
 	NCCL_RING,
 	NCCL_SLOW,
 	NCCL_HOST,
 	NCCL_PIN,
+	NCCL_NO_P2P,
+	NCCL_CLAIM,
 	NCCL_QUIET
 };
 
 /* A row of nccl_causes.txt. */
 struct nccl_cause {
 	enum nccl_class class;
-	const char *pattern, *what, *means, *fix;
+	struct pattern pattern;
+	const char *what, *means, *fix;
 };
 
 /* A WARN line, NCCL's "file:line -> result" trace, or another line that a row of the table knows; each text once. */
@@ -122,6 +134,7 @@ struct nccl_warning {
 	int *ranks; /* ascending */
 	int n_ranks;
 	const struct nccl_cause *cause; /* NULL: no row knows it */
+	const char *what;		/* the row's, with what the pattern's groups hold */
 	/* The first of them says this; "" and -1 where it does not say so: */
 	const char *host, *stamp, *peer, *device;
 	int64_t pid, line; /* line: of all that was read, from 1 */
@@ -166,6 +179,14 @@ struct nccl_fact {
 	const char *kind, *text, *host;
 };
 
+/* How many ranks have launched how many calls of a kind, as ncclras prints it, and those of them that it names. */
+struct nccl_ras {
+	const char *op;
+	int64_t at;
+	int count; /* of ranks */
+	int *ranks, n_ranks;
+};
+
 struct nccl_setting {
 	const char *name, *value;
 };
@@ -181,6 +202,8 @@ struct nccl_log {
 	struct nccl_nic *nics;	 /* by index, name and host */
 	struct nccl_fact *facts; /* by kind, text and host */
 	int n_nics, n_facts;
+	struct nccl_ras *ras; /* by communicator, as they stand there */
+	int n_ras;
 	struct nccl_wait *waits; /* by group and rank */
 	int n_waits;
 	const char *traceback, *error;	/* of Python: its frames, and its last line; NULL: none */
@@ -190,10 +213,13 @@ struct nccl_log {
 	struct nccl_cause *causes;	/* the table; its text is causes_text */
 	int n_causes;
 	char *causes_text;
+	struct rows *rows;	   /* the forms of lines (rows.h) */
 	int64_t lines, nccl_lines; /* nccl_lines: lines with at least one message */
 	int64_t unplaced;	   /* lines about a communicator that could not be told */
+	int64_t forgotten;	   /* communicators of which nothing is kept */
 	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */
 	bool rccl;		   /* AMD's library */
+	const char *twins;	   /* a name that two hosts have; NULL: none is known */
 	bool old_form;		   /* lines of NCCL 2.4 or 2.5 */
 	struct nccl_log_raw *raw;  /* the reader's own; NULL after finish */
 	void *texts;
@@ -209,8 +235,10 @@ int nccl_log_read_stream(struct nccl_log *log, FILE *in, const char *name, int r
 /* The same for a file; "-" is standard input. 0, or what opening or reading it failed with. */
 int nccl_log_read_file(struct nccl_log *log, const char *path, int rank_hint, struct error *err);
 
-/* Takes this table in place of the built-in one, before anything is read. 0, or -EINVAL. */
+/* Takes this table of causes in place of the built-in one, or puts these forms of lines before the built-in ones; before
+ * anything is read. 0, or -EINVAL: "FILE:LINE: why". */
 int nccl_log_read_causes(struct nccl_log *log, const char *path, struct error *err);
+int nccl_log_read_lines(struct nccl_log *log, const char *path, struct error *err);
 
 /* Sort, count, join. */
 void nccl_log_finish(struct nccl_log *log);

@@ -98,13 +98,18 @@ static void move_lines(struct nccl_log *log, int from, int to)
 	for (int i = 0; i < a->n_links; i++)
 		raw_add(b->links, b->n_links, a->links[i]);
 	for (int i = 0; i < a->n_says; i++)
-		nccl_comm_say(b, a->says[i]);
+		nccl_comm_say(log, b, a->says[i], strlen(a->says[i]));
 	b->nranks = b->nranks ? b->nranks : a->nranks;
 	b->nnodes = b->nnodes ? b->nnodes : a->nnodes;
 	b->gdr = b->gdr >= 0 ? b->gdr : a->gdr;
 	b->nvls = b->nvls >= 0 ? b->nvls : a->nvls;
 	b->coll_channels = b->coll_channels >= 0 ? b->coll_channels : a->coll_channels;
 	b->nvls_channels = b->nvls_channels >= 0 ? b->nvls_channels : a->nvls_channels;
+	b->nvls_promised = b->nvls_promised ? b->nvls_promised : a->nvls_promised;
+	b->rings_bw = b->rings_found ? b->rings_bw : a->rings_bw;
+	b->rings_found = b->rings_found ? b->rings_found : a->rings_found;
+	b->held += a->held;
+	a->held = 0;
 	a->n_members = a->n_edges = a->n_links = a->n_says = 0;
 	a->moved = true;
 }
@@ -120,8 +125,7 @@ static void claim_loose(struct nccl_log *log, struct place *thread, const char *
 	}
 }
 
-/* Takes out the communicators whose lines are another's; names of splits hold their parent's number. */
-static void drop_moved(struct nccl_log *log)
+void nccl_log_drop(struct nccl_log *log)
 {
 	int *numbers = must(malloc(((size_t)log->n_comms + 1) * sizeof(*numbers))), kept = 0, count,
 	    parent, color;
@@ -132,6 +136,7 @@ static void drop_moved(struct nccl_log *log)
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 
+		log->forgotten += comm->forgotten;
 		if (comm->moved) {
 			nccl_comm_free(comm);
 			continue;
@@ -139,8 +144,7 @@ static void drop_moved(struct nccl_log *log)
 		for (int m = 0; m < comm->n_members; m++)
 			comm->members[m]->comm = numbers[i];
 		if (sscanf(comm->id, "split %d of communicator %d, color %d", &count, &parent,
-			   &color) == 3 &&
-		    numbers[parent] >= 0) {
+			   &color) == 3) {
 			snprintf(id, sizeof(id), "split %d of communicator %d, color %d", count,
 				 numbers[parent], color);
 			comm->id = nccl_log_text(log, id, strlen(id));
@@ -171,7 +175,14 @@ void nccl_log_settle(struct nccl_log *log)
 		to = comm_named(log, id);
 		move_lines(log, i, to);
 	}
-	drop_moved(log);
+	nccl_log_drop(log);
+}
+
+/* The place of the address that a group holds. */
+static struct place *comm_place(struct nccl_log *log, const struct message *message,
+				const struct found *found, enum row_field field)
+{
+	return place_of(log, message, PLACE_ADDRESS, (uint64_t)found_number(found, field, 16, 0));
 }
 
 static bool fits(const struct nccl_member *member, int rank)
@@ -183,16 +194,16 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 {
 	const struct place *thread = thread_of(log, message);
 	const struct place *device = device_of(log, message, message->dev);
-	/* 2.15 to 2.18, RCCL: "... comm 0x88 nRanks 02" */
-	const char *named = strstr(message->text, " comm 0x");
 	struct place *address = NULL;
-	uint64_t at;
-	int nranks = 0;
+	struct found found;
+	int64_t nranks = 0;
 	struct nccl_member *const likely[] = { thread->in_init ? thread->member : NULL,
 					       device->member, thread->member, device->first };
 
-	if (named && sscanf(named, " comm %lx nRanks %d", &at, &nranks) == 2)
-		address = place_of(log, message, PLACE_ADDRESS, at);
+	if (rows_find(log->rows, ROWS_within, message->text, message->len, 0, &found)) {
+		address = comm_place(log, message, &found, FIELD_comm);
+		nranks = found_number(&found, FIELD_nranks, 10, 0);
+	}
 	if (address && address->member && fits(address->member, rank))
 		return address->member;
 	for (size_t i = 0; i < LENGTH(likely); i++) {
@@ -210,7 +221,7 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 		return member_loose(log, message, rank >= 0 ? rank : message->hint);
 	address->member = member_loose(log, message, rank >= 0 ? rank : message->hint);
 	if (nranks > 0 && nranks <= NCCL_LOG_RANKS)
-		log->comms[address->member->comm].nranks = nranks;
+		log->comms[address->member->comm].nranks = (int)nranks;
 	return address->member;
 }
 
@@ -224,40 +235,46 @@ struct nccl_comm *nccl_log_comm_of(struct nccl_log *log, const struct message *m
 /* ---- initialisation ----------------------------------------------------------------------- */
 
 struct init_line {
-	uint64_t address, bus;
+	struct place *address;
+	uint64_t bus;
 	char id[96];
 	int rank, nranks, dev;
 	bool start;
 };
 
-/* "... comm 0x.. rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 60 commId 0x.. - Init START" and its
- * kin: split, without nvmlDev, without commId. */
-static bool init_parse(struct nccl_log *log, const struct message *message, struct init_line *line)
+/* The name of its communicator, as far as the line says it. */
+static void init_name(struct nccl_log *log, const struct message *message,
+		      const struct found *found, struct init_line *line)
 {
-	const char *at = strstr(message->text, "comm 0x"), *p;
-	const struct nccl_member *member;
-	uint64_t parent, hash;
-	int count, color;
+	const struct nccl_member *parent;
 
-	if (!at ||
-	    sscanf(at, "comm %lx rank %d nranks %d cudaDev %d ", &line->address, &line->rank,
-		   &line->nranks, &line->dev) < 4 ||
-	    line->rank < 0 || line->nranks > NCCL_LOG_RANKS || line->rank >= line->nranks ||
-	    line->dev < 0)
+	if (found_span(found, FIELD_id).at)
+		snprintf(line->id, sizeof(line->id), "0x%lx", found_number(found, FIELD_id, 16, 0));
+	if (!found_span(found, FIELD_parent).at)
+		return;
+	parent = comm_place(log, message, found, FIELD_parent)->member;
+	if (parent)
+		snprintf(line->id, sizeof(line->id), "split %ld of communicator %d, color %ld",
+			 found_number(found, FIELD_split, 10, 0), parent->comm,
+			 found_number(found, FIELD_color, 10, 0));
+}
+
+static bool init_parse(struct nccl_log *log, const struct message *message,
+		       const struct found *found, struct init_line *line)
+{
+	int64_t rank = found_number(found, FIELD_rank, 10, -1);
+	int64_t nranks = found_number(found, FIELD_nranks, 10, 0);
+	int64_t dev = found_number(found, FIELD_cuda, 10, -1);
+
+	if (nranks > NCCL_LOG_RANKS || rank >= nranks || dev > INT_MAX)
 		return false;
-	if ((p = strstr(at, "busId ")) != NULL)
-		sscanf(p, "busId %lx", &line->bus);
-	if ((p = strstr(at, "commId ")) != NULL && sscanf(p, "commId %lx", &hash) == 1) {
-		snprintf(line->id, sizeof(line->id), "0x%lx", hash);
-		return true;
-	}
-	p = strstr(at, "parent ");
-	if (!p || sscanf(p, "parent %lx splitCount %d color %d", &parent, &count, &color) < 3)
-		return true;
-	member = place_of(log, message, PLACE_ADDRESS, parent)->member;
-	if (member)
-		snprintf(line->id, sizeof(line->id), "split %d of communicator %d, color %d", count,
-			 member->comm, color);
+	*line = (struct init_line){ .address = comm_place(log, message, found, FIELD_comm),
+				    .bus = (uint64_t)found_number(found, FIELD_bus, 16, 0),
+				    .rank = (int)rank,
+				    .nranks = (int)nranks,
+				    .dev = (int)dev,
+				    .start = found_span(found, FIELD_start).at };
+	init_name(log, message, found, line);
 	return true;
 }
 
@@ -265,7 +282,7 @@ static void init_take(struct nccl_log *log, const struct message *message,
 		      const struct init_line *line)
 {
 	struct place *thread = thread_of(log, message);
-	struct place *address = place_of(log, message, PLACE_ADDRESS, line->address);
+	struct place *address = line->address;
 	struct message from = *message;
 	struct nccl_member *member;
 
@@ -290,11 +307,12 @@ static void init_take(struct nccl_log *log, const struct message *message,
 	member_take(log, &from, member, line->start);
 }
 
-void nccl_message_init(struct nccl_log *log, const struct message *message)
+void nccl_message_init(struct nccl_log *log, const struct message *message,
+		       const struct found *found)
 {
-	struct init_line line = { .start = strstr(message->text, "- Init START") != NULL };
+	struct init_line line;
 
-	if (init_parse(log, message, &line))
+	if (init_parse(log, message, found, &line))
 		init_take(log, message, &line);
 }
 
@@ -302,9 +320,8 @@ void nccl_message_init(struct nccl_log *log, const struct message *message)
 
 /* Without an Init line the rank is that of the prefix or the caller. */
 static struct nccl_member *call_member(struct nccl_log *log, const struct message *message,
-				       uint64_t address, int nranks)
+				       struct place *place, int nranks)
 {
-	struct place *place = place_of(log, message, PLACE_ADDRESS, address);
 	struct nccl_comm *comm;
 
 	if (!place->member) {
@@ -316,11 +333,13 @@ static struct nccl_member *call_member(struct nccl_log *log, const struct messag
 }
 
 /* The kind of a name, -1: a send, a receive, or none of these. */
-static int kind_of(const char *name, size_t len)
+static int kind_of(const struct found *found)
 {
+	struct span name = found_span(found, FIELD_name);
+
 	for (int kind = 0; kind < CALL_SEND; kind++)
-		if (strncasecmp(name, call_kind_name((enum call_kind)kind), len) == 0 &&
-		    strlen(call_kind_name((enum call_kind)kind)) == len)
+		if (strncasecmp(name.at, call_kind_name((enum call_kind)kind), name.len) == 0 &&
+		    strlen(call_kind_name((enum call_kind)kind)) == name.len)
 			return kind;
 	return -1;
 }
@@ -333,19 +352,27 @@ const struct nccl_call *nccl_member_call(const struct nccl_member *member, int64
 }
 
 /* Calls of a group have the opCount of its first one: then their order tells the number. */
-static void add_call(struct nccl_member *member, struct nccl_call call, int64_t op_count, int kind,
-		     uint64_t dtype, uint64_t op)
+static void add_call(struct nccl_log *log, struct nccl_member *member, const struct found *found,
+		     int64_t op_count)
 {
+	struct nccl_call call = { .root = -1 };
+	int64_t dtype = found_number(found, FIELD_dtype, 10, DT_COUNT);
+	int64_t op = found_number(found, FIELD_op, 10, 0);
+	int64_t root = found_number(found, FIELD_root, 10, -1);
+	int kind = kind_of(found);
 	bool counted = op_count >= 0;
 
 	if (kind < 0 || dtype >= DT_COUNT || op > 255 || (member->counted && !counted))
 		return; /* or the same call, said twice */
+	call.count = (uint64_t)found_number(found, FIELD_count, 10, 0);
+	call.root = root >= 0 && root < NCCL_LOG_RANKS ? (int)root : -1;
 	call.kind = (uint8_t)kind;
 	call.dtype = (uint8_t)dtype;
 	call.op = (uint8_t)op;
 	if (!member->calls || (counted && !member->counted)) {
 		free(member->calls);
 		member->calls = must(calloc(NCCL_CALLS, sizeof(*member->calls)));
+		nccl_comm_hold(log, &log->comms[member->comm], NCCL_CALLS * sizeof(*member->calls));
 		member->counted = counted;
 		member->first = counted ? op_count + 1 : 1;
 		member->last = member->first - 1;
@@ -360,57 +387,29 @@ static void add_call(struct nccl_member *member, struct nccl_call call, int64_t 
 	member->calls[call.number % NCCL_CALLS] = call;
 }
 
-/* The number behind the next `lead`, and what stands behind it. */
-static bool take_number(const char **at, const char *lead, int base, uint64_t *value)
+void nccl_message_call(struct nccl_log *log, const struct message *message,
+		       const struct found *found)
 {
-	const char *from = strstr(*at, lead);
-	char *end;
-
-	if (!from)
-		return false;
-	from += strlen(lead);
-	*value = strtoull(from, &end, base);
-	*at = end;
-	return end > from;
-}
-
-void nccl_message_call(struct nccl_log *log, const struct message *message)
-{
-	const char *at = strstr(message->text, ": opCount ");
 	struct message from = *message;
 	struct nccl_member *member;
-	struct nccl_call call = { .root = -1 };
-	uint64_t address, op_count, nranks, dtype, op, root;
-	int kind;
+	int64_t number = found_number(found, FIELD_number, 16, -1);
+	int64_t nranks = found_number(found, FIELD_nranks, 10, 0);
 
-	if (at == message->text || !take_number(&at, ": opCount ", 16, &op_count) ||
-	    !take_number(&at, " count ", 10, &call.count) ||
-	    !take_number(&at, " datatype ", 10, &dtype) || !take_number(&at, " op ", 10, &op) ||
-	    !take_number(&at, " root ", 10, &root) || !take_number(&at, " comm 0x", 16, &address) ||
-	    !take_number(&at, "[nranks=", 10, &nranks) || nranks < 1 || nranks > NCCL_LOG_RANKS)
+	if (nranks < 1 || nranks > NCCL_LOG_RANKS)
 		return;
-	member = call_member(log, message, address, (int)nranks);
+	member =
+		call_member(log, message, comm_place(log, message, found, FIELD_comm), (int)nranks);
 	from.dev = member->dev;
 	member_take(log, &from, member, false);
-	kind = kind_of(message->text, strcspn(message->text, ":"));
-	call.root = root < NCCL_LOG_RANKS ? (int)root : -1;
-	add_call(member, call, op_count < INT64_MAX / 4 ? (int64_t)op_count : -1, kind, dtype, op);
+	add_call(log, member, found, number < INT64_MAX / 4 ? number : -1);
 }
 
-/* "ncclAllReduce(7f00,7f00,1024,7,0,0,0x5000,0x1)": of NCCL_DEBUG=TRACE and subsystem CALL. */
-void nccl_message_api(struct nccl_log *log, const struct message *message)
+/* A call of NCCL_DEBUG=TRACE and subsystem CALL. */
+void nccl_message_api(struct nccl_log *log, const struct message *message,
+		      const struct found *found)
 {
-	const char *open = strchr(message->text, '(');
-	struct nccl_call call = { .root = -1 };
-	struct nccl_member *member;
-	int dtype, op, kind;
-	uint64_t address;
+	struct nccl_member *member = comm_place(log, message, found, FIELD_comm)->member;
 
-	if (!open || sscanf(open, "(%*[^,],%*[^,],%lu,%d,%d,%d,%lx,", &call.count, &dtype, &op,
-			    &call.root, &address) < 5)
-		return;
-	kind = kind_of(message->text + 4, (size_t)(open - message->text) - 4);
-	member = place_of(log, message, PLACE_ADDRESS, address)->member;
 	if (member)
-		add_call(member, call, -1, kind, (uint64_t)dtype, (uint64_t)op);
+		add_call(log, member, found, -1);
 }

@@ -93,6 +93,60 @@ static int sort_unique(void *array, int n, size_t size, int (*compare)(const voi
 
 #define SORT_UNIQUE(list, n, compare) ((n) = sort_unique((list), (n), sizeof(*(list)), (compare)))
 
+#define HELD_BYTES (80 << 20) /* of rings, links and calls */
+#define COMPACT_AT 512
+
+static void forget(struct nccl_log *log, struct nccl_comm *comm)
+{
+	for (int m = 0; m < comm->n_members; m++) {
+		free(comm->members[m]->calls);
+		comm->members[m]->calls = NULL;
+	}
+	free(comm->edges);
+	free(comm->links);
+	comm->edges = NULL;
+	comm->links = NULL;
+	comm->n_edges = comm->n_links = 0;
+	log->raw->held -= comm->held;
+	comm->held = 0;
+	comm->forgotten = true;
+}
+
+/* The communicator of which no line has come for the longest time, but for `but`. NULL: none holds anything. */
+static struct nccl_comm *oldest(const struct nccl_log *log, const struct nccl_comm *but)
+{
+	struct nccl_comm *found = NULL;
+
+	for (int i = 0; i < log->n_comms; i++) {
+		struct nccl_comm *comm = &log->comms[i];
+
+		if (comm != but && comm->held > 0 && (!found || comm->used < found->used))
+			found = comm;
+	}
+	return found;
+}
+
+void nccl_comm_hold(struct nccl_log *log, struct nccl_comm *comm, size_t bytes)
+{
+	int before = comm->n_edges + comm->n_links, after;
+	struct nccl_comm *old;
+
+	comm->used = log->lines;
+	comm->forgotten = false;
+	if (before >= comm->compact_at && before >= COMPACT_AT) {
+		SORT_UNIQUE(comm->links, comm->n_links, by_link);
+		SORT_UNIQUE(comm->edges, comm->n_edges, by_step);
+		after = comm->n_edges + comm->n_links;
+		bytes += (size_t)(2 * after > comm->compact_at ? 2 * after - comm->compact_at : 0) *
+			 sizeof(*comm->links);
+		comm->compact_at = 2 * after;
+	}
+	comm->held += bytes;
+	log->raw->held += bytes;
+	while (log->raw->held > HELD_BYTES && (old = oldest(log, comm)))
+		forget(log, old);
+}
+
 /* The first of sorted items that is equal to `key` in this order, NULL: none. */
 static const void *find(const void *key, const void *array, int n, size_t size,
 			int (*compare)(const void *, const void *))
@@ -205,6 +259,9 @@ void nccl_log_join(struct nccl_log *log)
 	SORT_UNIQUE(log->settings, log->n_settings, by_setting);
 	for (int i = 0; i < log->n_warnings; i++)
 		join_warning(log, &log->warnings[i]);
+	for (int i = 0; i < log->n_comms; i++)
+		log->comms[i].moved = log->comms[i].forgotten;
+	nccl_log_drop(log);
 }
 
 /* ---- looking up --------------------------------------------------------------------------- */

@@ -12,201 +12,159 @@ static bool is_channel(int channel)
 	return channel >= 0 && channel < NCCL_LOG_CHANNELS;
 }
 
+/* A number of a group as an int, `unset` also where it does not fit. */
+static int small(const struct found *found, enum row_field field, int unset)
+{
+	int64_t value = found_number(found, field, 10, unset);
+
+	return value > INT_MAX || value < 0 ? unset : (int)value;
+}
+
 /* ---- rings -------------------------------------------------------------------------------- */
 
-/* "0 1 2 3" of "Channel 00/24 : 0 1 2 3"; only rank 0 prints it. NCCL overwrites the end of a line
- * that is too long with "...": then the last number may lack digits. */
-static void on_order(struct nccl_log *log, const struct message *message, int channel,
-		     const char *p)
+/* "0 1 2 3" of a channel; only rank 0 prints it. NCCL overwrites the end of a line that is too long with "...", which may
+ * stand behind digits of a number; such a number is not in the group. */
+static void on_order(struct nccl_log *log, const struct message *message, const struct found *found)
 {
 	struct nccl_comm *comm = nccl_log_comm_of(log, message, 0);
-	int n = 0, first = -1, last = -1;
+	struct span order = found_span(found, FIELD_order);
+	struct nccl_edge edge = { .channel = small(found, FIELD_channel, -1), .rank = -1 };
+	int n = 0, first = -1;
+	char *end;
 
-	while (comm) {
-		char *end;
+	if (!comm || !is_channel(edge.channel))
+		return;
+	for (const char *p = order.at; p < order.at + order.len; p = end, edge.rank = edge.next) {
 		long rank = strtol(p, &end, 10);
 
-		if (end == p || rank < 0 || rank >= NCCL_LOG_RANKS || strncmp(end, "...", 3) == 0)
+		if (end == p || rank >= NCCL_LOG_RANKS)
 			break;
+		edge.next = (int)rank;
 		if (n++ > 0)
-			raw_add(comm->edges, comm->n_edges,
-				(struct nccl_edge){ channel, last, (int)rank });
+			raw_add(comm->edges, comm->n_edges, edge);
 		else
-			first = (int)rank;
-		last = (int)rank;
-		p = end;
+			first = edge.next;
 	}
+	edge.next = first;
 	/* NCCL ends with a warning rather than print a ring that does not loop. */
-	if (n > 0 && n == comm->nranks && !strstr(p, "...") && !message->may_be_cut)
-		raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ channel, last, first });
+	if (n > 0 && n == comm->nranks && !found_span(found, FIELD_cut).at && !message->may_be_cut)
+		raw_add(comm->edges, comm->n_edges, edge);
 }
 
-/* `via`: the transport, and more behind a blank. */
-static void add_link(struct nccl_log *log, const struct message *message, struct nccl_link link,
-		     const char *via)
+static void on_link(struct nccl_log *log, const struct message *message, const struct found *found)
 {
+	struct nccl_link link = { .channel = small(found, FIELD_channel, -1),
+				  .connection = small(found, FIELD_connection, 0),
+				  .from = small(found, FIELD_from, -1),
+				  .to = small(found, FIELD_to, -1),
+				  .receiving = found_span(found, FIELD_receive).at };
 	struct nccl_comm *comm;
-	size_t len = strncmp(via, "P2P/direct pointer", 18) == 0 ? 18 : 0;
 
-	link.receiving = strstr(message->text, "[receive]") != NULL;
+	if (!is_channel(link.channel) || !is_rank(link.from) || !is_rank(link.to))
+		return;
+	log->old_form |= found_span(found, FIELD_old).at != NULL;
 	comm = nccl_log_comm_of(log, message, link.receiving ? link.to : link.from);
-	if (strncmp(via, "direct shared memory", 20) == 0)
-		via = "SHM/direct"; /* as later ones have it */
-	if (strncmp(via, "NET/AWS Libfabric", 17) == 0)
-		len = 17;
-	link.transport = nccl_log_text(log, via, len + strcspn(via + len, " "));
+	link.transport = found_text(log, found, FIELD_transport);
 	if (comm)
-		raw_add(comm->links, comm->n_links, link);
+		nccl_comm_hold(log, comm, 0), raw_add(comm->links, comm->n_links, link);
 }
 
-/* "Channel 00/0 : 3[3] -> 0[0] via P2P/CUMEM", "... [receive] via NET/IB/0/GDRDMA". */
-static void on_channel(struct nccl_log *log, const struct message *message)
+static void on_ring(struct nccl_log *log, const struct message *message, const struct found *found)
 {
-	struct nccl_link link = { 0 };
-	const char *via;
-	int order = 0, steps = 0;
-
-	if (sscanf(message->text, "Channel %d/%d :%n %d[%*x] -> %d[%*x] %n", &link.channel,
-		   &link.connection, &order, &link.from, &link.to, &steps) == 1 &&
-	    sscanf(message->text, "Channel %*d : %d[%*x] -> %d[%*x] %n", &link.from, &link.to,
-		   &steps) < 2)
-		sscanf(message->text, "Channel %*d :%n", &order);
-	if (!is_channel(link.channel) || (!order && !steps))
-		return;
-	if (!strchr(message->text, '[')) {
-		on_order(log, message, link.channel, message->text + order);
-		return;
-	}
-	via = steps ? strstr(message->text + steps, "via ") : NULL;
-	if (!via || !is_rank(link.from) || !is_rank(link.to))
-		return;
-	add_link(log, message, link, via + 4);
-}
-
-/* NCCL 2.4 and 2.5: "Ring 00 : 1[1] -> 0[0] via P2P/IPC", "Ring 00 : 1 -> 2 [send] via NET/Socket/0". */
-static void on_ring_link(struct nccl_log *log, const struct message *message)
-{
-	struct nccl_link link = { 0 };
-	int n = 0;
-
-	if (sscanf(message->text, "Ring %d : %d%n", &link.channel, &link.from, &n) < 2)
-		return;
-	n += message->text[n] == '[' ? (int)strcspn(message->text + n, " ") : 0;
-	if (sscanf(message->text + n, " -> %d", &link.to) < 1 || !is_channel(link.channel) ||
-	    !is_rank(link.from) || !is_rank(link.to))
-		return;
-	log->old_form = true;
-	add_link(log, message, link, strstr(message->text, " via ") + 5);
-}
-
-static void on_ring(struct nccl_log *log, const struct message *message)
-{
-	struct nccl_edge edge;
+	struct nccl_edge edge = { small(found, FIELD_channel, -1), small(found, FIELD_rank, -1),
+				  small(found, FIELD_next, -1) };
+	int before = small(found, FIELD_before, -1);
 	struct nccl_comm *comm;
-	int before;
 
-	if (strstr(message->text, " via ")) {
-		on_ring_link(log, message);
-		return;
-	}
-
-	if (sscanf(message->text, "Ring %d : %d -> %d -> %d", &edge.channel, &before, &edge.rank,
-		   &edge.next) < 4 ||
-	    !is_channel(edge.channel) || !is_rank(before) || !is_rank(edge.rank) ||
+	if (!is_channel(edge.channel) || !is_rank(before) || !is_rank(edge.rank) ||
 	    !is_rank(edge.next))
 		return;
 	comm = nccl_log_comm_of(log, message, edge.rank);
 	if (!comm)
 		return;
+	nccl_comm_hold(log, comm, 0);
 	raw_add(comm->edges, comm->n_edges, edge);
 	raw_add(comm->edges, comm->n_edges, (struct nccl_edge){ edge.channel, before, edge.rank });
 }
 
 /* ---- facts about a communicator ----------------------------------------------------------- */
 
-void nccl_comm_say(struct nccl_comm *comm, const char *text)
+void nccl_comm_say(struct nccl_log *log, struct nccl_comm *comm, const char *text, size_t len)
 {
 	for (int i = 0; i < comm->n_says; i++)
-		if (comm->says[i] == text)
+		if (strncmp(comm->says[i], text, len) == 0 && !comm->says[i][len])
 			return;
 	if (comm->n_says < NCCL_SAYS)
-		comm->says[comm->n_says++] = text;
+		comm->says[comm->n_says++] = nccl_log_text(log, text, len);
 }
 
-/* "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..1}": of rank 0, after the calls of a group. */
-static void on_choice(struct nccl_log *log, const struct message *message)
+/* A choice of rank 0, after the calls of a group. */
+static void on_choice(struct nccl_log *log, const struct message *message,
+		      const struct found *found)
 {
 	const struct nccl_member *member = place_of(log, message, PLACE_PROCESS, 0)->member;
 
 	if (member)
-		nccl_comm_say(&log->comms[member->comm],
-			      nccl_log_text(log, message->text, strlen(message->text)));
+		nccl_comm_say(log, &log->comms[member->comm], message->text, message->len);
 	else
 		log->unplaced++;
 }
 
-static void on_fact(struct nccl_log *log, const struct message *message)
+static void on_fact(struct nccl_log *log, const struct message *message, const struct found *found)
 {
 	struct nccl_comm *comm = nccl_log_comm_of(log, message, -1);
-	const char *text = nccl_log_text(log, message->text, strlen(message->text));
 
 	if (!comm)
 		return;
-	nccl_comm_say(comm, text);
-	sscanf(text, "Connected all rings, use ring PXN %*d GDR %d", &comm->gdr);
-	if (strncmp(text, "Connected NVLS", 14) == 0 ||
-	    strncmp(text, "NVLS multicast support is available", 35) == 0)
-		comm->nvls = 1;
-	if (strncmp(text, "NVLS multicast support is not", 29) == 0)
-		comm->nvls = 0;
+	nccl_comm_say(log, comm, message->text, message->len);
+	comm->gdr = small(found, FIELD_gdr, comm->gdr);
+	comm->nvls = small(found, FIELD_nvls, comm->nvls);
+	comm->nvls_promised = small(found, FIELD_promised, comm->nvls_promised);
+	comm->rings_found = small(found, FIELD_rings, comm->rings_found);
+	comm->rings_bw = found_real(found, FIELD_bw, comm->rings_bw);
 }
 
-/* "24 coll channels, 24 collnet channels, 0 nvls channels, 32 p2p channels, ..." */
-static void on_counts(struct nccl_log *log, const struct message *message)
+static void on_counts(struct nccl_log *log, const struct message *message,
+		      const struct found *found)
 {
-	const char *text = message->text, *nvls = strstr(text, " nvls channels");
 	struct nccl_comm *comm;
 
-	if (!isdigit((unsigned char)*text))
-		return;
-	on_fact(log, message);
+	on_fact(log, message, found);
 	comm = nccl_log_comm_of(log, message, -1);
 	if (!comm)
 		return;
-	comm->coll_channels = atoi(text);
-	while (nvls && isdigit((unsigned char)nvls[-1]))
-		nvls--;
-	comm->nvls_channels = nvls ? atoi(nvls) : -1;
+	comm->coll_channels = small(found, FIELD_coll_channels, -1);
+	comm->nvls_channels = small(found, FIELD_nvls_channels, -1);
 }
 
-static void on_timings(struct nccl_log *log, const struct message *message)
+static void on_timings(struct nccl_log *log, const struct message *message,
+		       const struct found *found)
 {
-	struct nccl_member *member;
-	double seconds;
-	int rank;
+	int rank = small(found, FIELD_rank, -1);
+	struct nccl_member *member = is_rank(rank) ? nccl_log_member(log, message, rank) : NULL;
 
-	if (sscanf(message->text, "Init timings - %*[^:]: rank %d nranks %*d total %lf", &rank,
-		   &seconds) < 2 ||
-	    !is_rank(rank))
-		return;
-	member = nccl_log_member(log, message, rank);
 	if (member)
-		member->init = seconds;
+		member->init = found_real(found, FIELD_seconds, NAN);
 }
 
-/* "comm 0x.. rank 1 nRanks 4 nNodes 1 ..."; "... - Abort COMPLETE", "... - Destroy COMPLETE". */
-static void on_comm(struct nccl_log *log, const struct message *message)
+static bool says(const struct found *found, enum row_field field, const char *value)
 {
-	struct nccl_member *member;
-	uint64_t address;
-	const char *p = strstr(message->text, "nNodes ");
-	struct place *place;
-	int nodes = 0, rank = -1, nranks = 0;
+	struct span span = found_span(found, field);
 
-	if (sscanf(message->text, "comm %lx rank %d nRanks %d", &address, &rank, &nranks) < 1)
-		return;
-	place = place_of(log, message, PLACE_ADDRESS, address);
-	if (!place->member && p && is_rank(rank) && nranks > rank && nranks <= NCCL_LOG_RANKS) {
+	return span.at && span.len == strlen(value) && strncmp(span.at, value, span.len) == 0;
+}
+
+/* A communicator's size, or its end. */
+static void on_comm(struct nccl_log *log, const struct message *message, const struct found *found)
+{
+	struct place *place = place_of(log, message, PLACE_ADDRESS,
+				       (uint64_t)found_number(found, FIELD_comm, 16, 0));
+	int nodes = small(found, FIELD_nodes, -1), rank = small(found, FIELD_rank, -1);
+	int nranks = small(found, FIELD_nranks, 0);
+	struct nccl_member *member;
+
+	if (!place->member && nodes >= 0 && is_rank(rank) && nranks > rank &&
+	    nranks <= NCCL_LOG_RANKS) {
 		place->member = nccl_log_member(log, message, rank);
 		if (place->member)
 			log->comms[place->member->comm].nranks = nranks;
@@ -214,58 +172,49 @@ static void on_comm(struct nccl_log *log, const struct message *message)
 	member = place->member;
 	if (!member)
 		return;
-	if (p && sscanf(p, "nNodes %d", &nodes) == 1 && is_rank(nodes) && nodes > 0)
+	if (is_rank(nodes) && nodes > 0)
 		log->comms[member->comm].nnodes = nodes;
-	if (strstr(message->text, "- Abort "))
+	if (says(found, FIELD_state, "aborted"))
 		member->state = NCCL_STATE_ABORTED;
-	else if (strstr(message->text, "- Destroy COMPLETE") && member->state != NCCL_STATE_ABORTED)
+	else if (says(found, FIELD_state, "destroyed") && member->state != NCCL_STATE_ABORTED)
 		member->state = NCCL_STATE_DESTROYED;
 }
 
 /* ---- facts about the machine -------------------------------------------------------------- */
 
-/* "GPU/0-60 :GPU/0-60 (0/5000.0/LOC) NVS/0-0 (1/370.8/NVL) ...": hops, GB/s, kind of path. */
-static void on_paths(struct nccl_log *log, const struct message *message)
+/* A GPU's paths: hops, GB/s, kind of path to each node. */
+static void on_paths(struct nccl_log *log, const struct message *message, const struct found *found)
 {
-	struct nccl_path path = { .host = message->host };
-	uint64_t system, to_system;
-	char kind[32], type[32];
-	int n = 0;
+	struct nccl_path path = { .host = message->host,
+				  .gpu = (uint64_t)found_number(found, FIELD_gpu, 16, 0) };
+	int64_t system = found_number(found, FIELD_system, 16, 0);
+	struct span all = found_span(found, FIELD_paths);
+	struct found one;
 
-	if (sscanf(message->text, "GPU/%lx-%lx :%n", &system, &path.gpu, &n) < 2 || !n)
-		return;
-	for (const char *p = message->text + n;; p += n) {
-		n = 0;
-		if (sscanf(p, " %31[^ /]/%lx-%lx (%*d/%lf/%31[^ )])%n", kind, &to_system, &path.to,
-			   &path.bw, type, &n) < 5 ||
-		    !n)
-			return;
-		path.kind = nccl_log_text(log, kind, strlen(kind));
-		path.type = nccl_log_text(log, type, strlen(type));
-		if (system == to_system)
-			raw_add(log->paths, log->n_paths, path);
+	for (const char *p = all.at, *end = all.at + all.len;
+	     rows_find(log->rows, ROWS_path, p, (size_t)(end - p), 0, &one); p += one.at[1]) {
+		if (found_number(&one, FIELD_system, 16, 0) != system)
+			continue;
+		path.to = (uint64_t)found_number(&one, FIELD_to, 16, 0);
+		path.bw = found_real(&one, FIELD_bw, 0);
+		path.kind = found_text(log, &one, FIELD_kind);
+		path.type = found_text(log, &one, FIELD_type);
+		raw_add(log->paths, log->n_paths, path);
 	}
 }
 
-static void on_setting(struct nccl_log *log, const struct message *message)
+static void on_setting(struct nccl_log *log, const struct message *message,
+		       const struct found *found)
 {
-	static const char by[] = " set by environment to ";
-	const char *p = strstr(message->text, by);
-	size_t len = strcspn(message->text, " ");
-	struct nccl_setting setting;
-
-	if (p != message->text + len)
-		return;
-	setting.name = nccl_log_text(log, message->text, len);
-	p += sizeof(by) - 1;
-	len = strlen(p);
-	setting.value = nccl_log_text(log, p, len - (len > 0 && p[len - 1] == '.'));
-	raw_add(log->settings, log->n_settings, setting);
+	raw_add(log->settings, log->n_settings,
+		(struct nccl_setting){ found_text(log, found, FIELD_name),
+				       found_text(log, found, FIELD_value) });
 }
 
-static void on_network(struct nccl_log *log, const struct message *message)
+static void on_network(struct nccl_log *log, const struct message *message,
+		       const struct found *found)
 {
-	log->network = nccl_log_text(log, message->text + 14, strcspn(message->text + 14, " "));
+	log->network = found_text(log, found, FIELD_network);
 }
 
 /* ---- warnings ----------------------------------------------------------------------------- */
@@ -292,9 +241,9 @@ static const char *plain_text(struct nccl_log *log, const char *text)
 	return nccl_log_text(log, plain, n);
 }
 
-/* The warning of this place and text, made if new; NULL: there are too many. `time`: of NCCL's or the program's clock. */
+/* The warning of this place and text, made if new; NULL: there are too many. */
 static struct nccl_warning *warning_of(struct nccl_log *log, const struct message *message,
-				       const char *where, const char *text, double time)
+				       const char *where, const char *text)
 {
 	const char *own = plain_text(log, text);
 	struct place *place = nccl_place(log, where, 0, PLACE_WARNING, (uintptr_t)own);
@@ -303,16 +252,19 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 		struct nccl_warning new = { .where = where,
 					    .text = own,
 					    .host = message->host,
-					    .stamp = message->stamp,
+					    .stamp = message->stamp.at
+							     ? nccl_log_text(log, message->stamp.at,
+									     message->stamp.len)
+							     : "",
 					    .pid = message->pid,
 					    .dev = message->dev,
 					    .rank = message->hint,
 					    .line = log->lines,
-					    .time = time };
+					    .time = message->time };
 
 		if (log->raw->texts++ >= NCCL_TEXTS)
 			return NULL;
-		new.cause = nccl_cause_of(log, where, own, NCCL_CAUSE);
+		new.cause = nccl_cause_of(log, where, own, NCCL_CAUSE, 0);
 		nccl_cause_names(log, &new);
 		raw_add(log->warnings, log->n_warnings, new);
 		place->number = log->n_warnings;
@@ -330,13 +282,8 @@ static struct nccl_warning *add_warning(struct nccl_log *log, const struct messa
 					   : process->shared ? NULL
 							     : process->first;
 	int rank = member && member->rank >= 0 ? member->rank : message->hint;
-	const char *end = message->stamp + strlen(message->stamp);
-	char bracket[80];
-	struct nccl_warning *warning;
+	struct nccl_warning *warning = warning_of(log, message, where, text);
 
-	snprintf(bracket, sizeof(bracket), "[%.*s]", (int)(end - message->stamp), message->stamp);
-	warning = warning_of(log, message, where, text,
-			     nccl_log_time(bracket, bracket + strlen(bracket)));
 	if (!warning)
 		return NULL;
 	warning->count += message->times;
@@ -348,37 +295,38 @@ static struct nccl_warning *add_warning(struct nccl_log *log, const struct messa
 /* INFO lines tell of no failure, but may say what a host has, or what makes a run slower. */
 static void on_other(struct nccl_log *log, const struct message *message)
 {
-	const struct nccl_cause *cause = NULL;
+	const struct nccl_cause *cause =
+		nccl_cause_of(log, "", message->text, NCCL_FALLBACK, message->shape);
 
-	if (nccl_has(message->text,
-		     "ailed|annot|ould not|isabled|retrying|undefined symbol|Using|"
-		     "plugin|oaded|opology file|Selected|egister|reuse|No device|not found"))
-		cause = nccl_cause_of(log, "", message->text, NCCL_RING);
 	if (cause && cause->class == NCCL_HOST)
 		nccl_host_say(log, message, cause);
 	else if (cause && cause->class <= NCCL_SLOW)
 		add_warning(log, message, "", message->text);
 }
 
-/* "src/transport/net.cc:123 -> 5", since 2.30 with " (function)" before the arrow: how an error went up through NCCL. */
-static void on_trace(struct nccl_log *log, const struct message *message)
+/* An interface of a host: one with two addresses is two hosts of one name. */
+static void on_home(struct nccl_log *log, const struct message *message, const struct found *found)
 {
-	int end = 0, n = 0, arrow = 0;
-	struct place *thread;
+	struct place *place = nccl_place(log, message->host, 0, PLACE_HOME,
+					 (uintptr_t)found_text(log, found, FIELD_name));
+	const char *address = found_text(log, found, FIELD_text);
+
+	if (place->address && place->address != address)
+		log->twins = message->host;
+	place->address = address;
+	on_other(log, message);
+}
+
+/* How an error went up through NCCL. */
+static void on_trace(struct nccl_log *log, const struct message *message, const struct found *found)
+{
+	struct place *thread = place_of(log, message, PLACE_THREAD, (uint64_t)message->tid);
 	struct nccl_warning *trace;
 
-	sscanf(message->text, "%*[^: ]:%*d%n -> %*d%n", &end, &n);
-	if (!n)
-		sscanf(message->text, "%*[^: ]:%*d%n (%*[^)])%n -> %*d%n", &end, &arrow, &n);
-	if (!n) {
-		on_other(log, message);
-		return;
-	}
-	thread = place_of(log, message, PLACE_THREAD, (uint64_t)message->tid);
 	if (thread->warning)
 		log->warnings[thread->warning - 1].failed = true;
-	trace = add_warning(log, message, nccl_log_text(log, message->text, (size_t)end),
-			    message->text + (arrow ? arrow : end) + 1);
+	trace = add_warning(log, message, found_text(log, found, FIELD_file),
+			    found_text(log, found, FIELD_text));
 	if (trace)
 		trace->trace = true;
 }
@@ -393,30 +341,18 @@ static void on_warning(struct nccl_log *log, const struct message *message)
 			(int)(warning - log->warnings) + 1;
 }
 
-/* Text that may be a failure of the program: rows of the table are tried on these lines alone. */
-static bool is_failure_like(const char *line)
+/* A line of a program that may tell of a failure: rows of the table are tried on it. */
+static void on_failure(struct nccl_log *log, const char *line, size_t len)
 {
-	return nccl_has(line, "CUDA|HIP|NCCL|nccl|ProcessGroup|c10d|DistStore|exitcode: "
-			      "-|NET/OFI|libfabric") &&
-	       nccl_has(line, "rror|ailed|timed out|out of memory|stuck|exit|WARN|empty "
-			      "list|neither AF_INET");
-}
-
-void nccl_log_foreign(struct nccl_log *log, char *line)
-{
-	size_t len = strlen(line);
-	struct message message = { .dev = -1, .pid = -1, .host = "", .stamp = "", .times = 1 };
-	const struct nccl_cause *cause;
+	struct message message = { .dev = -1, .pid = -1, .host = "", .times = 1 };
+	const struct nccl_cause *cause = nccl_cause_of(log, "", line, NCCL_CAUSE, 0);
 	struct nccl_warning *warning;
 
-	if (len > 4096 || log->raw->binary || nccl_log_torch(log, line) ||
-	    log->raw->texts >= NCCL_LINES || !is_failure_like(line))
+	if (log->raw->texts >= NCCL_LINES || !cause || cause->class >= NCCL_SLOW)
 		return;
-	cause = nccl_cause_of(log, "", line, NCCL_CAUSE);
-	if (!cause || cause->class >= NCCL_SLOW)
-		return;
-	message.hint = nccl_log_prefix_rank(line, line + len);
-	warning = warning_of(log, &message, "", line, nccl_log_time(line, line + len));
+	message.hint = nccl_log_prefix_rank(log, line, line + len);
+	message.time = nccl_log_time(log, line, len, NULL);
+	warning = warning_of(log, &message, "", line);
 	if (!warning)
 		return;
 	warning->count++;
@@ -424,43 +360,105 @@ void nccl_log_foreign(struct nccl_log *log, char *line)
 		raw_add(warning->ranks, warning->n_ranks, message.hint);
 }
 
-void nccl_log_message(struct nccl_log *log, const struct message *message)
-{
-	static const struct {
-		const char *start, *within;
-		void (*take)(struct nccl_log *log, const struct message *message);
-	} kinds[] = {
-		{ "Channel ", "", on_channel },
-		{ "Ring ", "", on_ring },
-		{ "Pattern ", "", on_fact },
-		{ "Connected ", "", on_fact },
-		{ "NVLS multicast ", "", on_fact },
-		{ "Init timings - ", "", on_timings },
-		{ "GPU/", "", on_paths },
-		{ "Using network ", "", on_network },
-		{ "NET/IB : Using ", "", nccl_message_nics },
-		{ "NET/IB: [", "", nccl_message_device },
-		{ "NET/", "GPU Direct RDMA ", nccl_message_gdr },
-		{ "NCCL_", "", on_setting },
-		{ "", ": opCount ", nccl_message_call },
-		{ "", "- Init START", nccl_message_init },
-		{ "", "- Init COMPLETE", nccl_message_init },
-		{ "", ") -> ", on_trace },
-		{ "nccl", "(", nccl_message_api },
-		{ "comm ", "", on_comm },
-		{ "", " Bytes -> ", on_choice },
-		{ "", " coll channels, ", on_counts },
-		{ "", "", on_trace },
-	};
-	const char *text = message->text;
-	size_t i = 0;
+#define FOREIGN_BYTES 4096 /* longer lines of a program are data */
 
+/* The counts of a communicator stand one below the other; the ranks that it names are the fewer ones. */
+static void on_ras(struct nccl_log *log, const struct found *found)
+{
+	struct nccl_ras *last = log->n_ras ? &log->ras[log->n_ras - 1] : NULL, *few = last;
+
+	if (found->row->kind == ROW_ras) {
+		raw_add(log->ras, log->n_ras,
+			(struct nccl_ras){ .op = found_text(log, found, FIELD_op), .at = -1 });
+	} else if (found->row->kind == ROW_ras_at && last && last->n_ranks == 0) {
+		struct nccl_ras new = { .op = last->op,
+					.at = found_number(found, FIELD_number, 10, -1),
+					.count = small(found, FIELD_count, 0) };
+
+		if (last->at < 0)
+			*last = new;
+		else
+			raw_add(log->ras, log->n_ras, new);
+	} else if (found->row->kind == ROW_ras_rank && last) {
+		if (log->n_ras > 1 && few[-1].op == few->op && few[-1].count < few->count)
+			few--;
+		if (few->n_ranks < few->count)
+			raw_add(few->ranks, few->n_ranks, small(found, FIELD_rank, 0));
+	}
+}
+
+static void take_program_line(struct nccl_log *log, const char *line, size_t len)
+{
+	struct found found;
+
+	if (nccl_torch_traceback(log, line) ||
+	    !rows_find(log->rows, ROWS_program, line, len, pattern_shape(line, len), &found))
+		return;
+	if (found.row->kind == ROW_traceback)
+		nccl_torch_open(log, &found, line);
+	else if (found.row->kind == ROW_timeout)
+		nccl_torch_timeout(log, &found, line);
+	else if (found.row->kind == ROW_progress)
+		nccl_torch_progress(log, &found, line);
+	else if (found.row->kind != ROW_failure)
+		on_ras(log, &found);
+	else
+		on_failure(log, line, len);
+}
+
+void nccl_log_foreign(struct nccl_log *log, const char *line, size_t len)
+{
+	char *torn = log->raw->torn, *whole = NULL;
+	struct found found;
+
+	if (len > FOREIGN_BYTES || log->raw->binary)
+		return;
+	log->raw->torn = NULL;
+	if (torn && asprintf(&whole, "%s %s", torn, line) >= 0) {
+		line = must(whole);
+		len = strlen(whole);
+	}
+	free(torn);
+	if (!whole && rows_find(log->rows, ROWS_torn, line, len, 0, &found))
+		log->raw->torn = must(strdup(line));
+	else
+		take_program_line(log, line, len);
+	free(whole);
+}
+
+void nccl_log_message(struct nccl_log *log, struct message *message)
+{
+	static nccl_take *const takes[N_ROW_KINDS] = {
+		[ROW_order] = on_order,
+		[ROW_link] = on_link,
+		[ROW_ring] = on_ring,
+		[ROW_fact] = on_fact,
+		[ROW_counts] = on_counts,
+		[ROW_timings] = on_timings,
+		[ROW_paths] = on_paths,
+		[ROW_network] = on_network,
+		[ROW_home] = on_home,
+		[ROW_nics] = nccl_message_nics,
+		[ROW_speed] = nccl_message_speed,
+		[ROW_gdr] = nccl_message_gdr,
+		[ROW_setting] = on_setting,
+		[ROW_call] = nccl_message_call,
+		[ROW_api] = nccl_message_api,
+		[ROW_init] = nccl_message_init,
+		[ROW_comm] = on_comm,
+		[ROW_choice] = on_choice,
+		[ROW_trace] = on_trace,
+	};
+	struct found found;
+
+	message->len = strlen(message->text);
 	if (message->where) {
 		on_warning(log, message);
 		return;
 	}
-	while (strncmp(text, kinds[i].start, strlen(kinds[i].start)) != 0 ||
-	       !strstr(text, kinds[i].within))
-		i++;
-	kinds[i].take(log, message);
+	message->shape = pattern_shape(message->text, message->len);
+	if (rows_find(log->rows, ROWS_message, message->text, message->len, message->shape, &found))
+		takes[found.row->kind](log, message, &found);
+	else
+		on_other(log, message);
 }

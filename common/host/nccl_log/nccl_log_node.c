@@ -1,6 +1,5 @@
 /* nccl_log_node.c: the network devices of hosts, and rings against what the node has. */
 
-#include "base/parse.h"
 #include "nccl_log/nccl_log_raw.h"
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -23,57 +22,48 @@ static struct nccl_nic *nic_named(struct nccl_log *log, const char *host, const 
 	return &log->nics[place->number - 1];
 }
 
-/* "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:192.0.2.1<0>". */
-void nccl_message_nics(struct nccl_log *log, const struct message *message)
+void nccl_message_nics(struct nccl_log *log, const struct message *message,
+		       const struct found *found)
 {
-	const char *p = message->text;
-	int index, n;
+	const char *end = message->text + message->len;
+	struct found card;
 
-	for (; (p = strchr(p, '[')); p += n) {
-		size_t len, name;
-		struct nccl_nic *nic;
+	for (const char *p = message->text;
+	     rows_find(log->rows, ROWS_nic, p, (size_t)(end - p), 0, &card); p += card.at[1]) {
+		struct span name = found_span(&card, FIELD_name);
+		struct nccl_nic *nic = nic_named(log, message->host, name.at, name.len);
 
-		n = 1;
-		if (sscanf(p, "[%3d]%n", &index, &n) != 1 || n < 3 || !isalpha((unsigned char)p[n]))
-			continue;
-		p += n;
-		n = (int)(len = strcspn(p, " ;]"));
-		name = strcspn(p, "/ ;]");
-		nic = nic_named(log, message->host, p, name);
-		nic->index = index;
-		nccl_place(log, message->host, 0, PLACE_NIC_AT, (uint64_t)index)->number =
+		nic->index = (int)found_number(&card, FIELD_index, 10, -1);
+		nccl_place(log, message->host, 0, PLACE_NIC_AT, (uint64_t)nic->index)->number =
 			(int)(nic - log->nics) + 1;
-		if (name < len)
-			nic->link = nccl_log_text(log, p + name + 1, len - name - 1);
+		if (found_span(&card, FIELD_link).at)
+			nic->link = found_text(log, &card, FIELD_link);
 	}
 }
 
-/* "NET/IB: [0] rocep1s0f0:uverbs0:1/RoCE provider=Mlx5 speed=200000 context=... pciPath=... ar=0". */
-void nccl_message_device(struct nccl_log *log, const struct message *message)
+void nccl_message_speed(struct nccl_log *log, const struct message *message,
+			const struct found *found)
 {
-	char device[64], name[80];
-	int port, speed;
-	const char *at = strstr(message->text, " speed=");
+	struct span device = found_span(found, FIELD_name), port = found_span(found, FIELD_port);
+	char name[80];
 
-	if (!at || sscanf(at, " speed=%8d", &speed) != 1 || speed < 0 ||
-	    sscanf(message->text, "NET/IB: [%*d] %63[^: ]:%*[^: ]:%d/", device, &port) != 2)
-		return;
-	snprintf(name, sizeof(name), "%s:%d", device, port);
-	nic_named(log, message->host, name, strlen(name))->mbps = speed;
+	snprintf(name, sizeof(name), "%.*s:%.*s", (int)device.len, device.at, (int)port.len,
+		 port.at);
+	nic_named(log, message->host, name, strlen(name))->mbps =
+		(int)found_number(found, FIELD_mbps, 10, 0);
 }
 
-/* "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'". */
-void nccl_message_gdr(struct nccl_log *log, const struct message *message)
+void nccl_message_gdr(struct nccl_log *log, const struct message *message,
+		      const struct found *found)
 {
-	const char *name = strchr(message->text, '\'');
-	size_t len = name ? strcspn(name + 1, "'") : 0;
+	struct span name = found_span(found, FIELD_name);
 
-	for (int i = 0; i < log->n_nics && len > 0; i++) {
+	for (int i = 0; i < log->n_nics && name.len > 0; i++) {
 		struct nccl_nic *nic = &log->nics[i];
 
-		if (nic->host == message->host && strncmp(nic->name, name + 1, len) == 0 &&
-		    (nic->name[len] == ':' || !nic->name[len]))
-			nic->gdr = strstr(message->text, "RDMA Enabled") != NULL;
+		if (nic->host == message->host && strncmp(nic->name, name.at, name.len) == 0 &&
+		    (nic->name[name.len] == ':' || !nic->name[name.len]))
+			nic->gdr = (int)found_number(found, FIELD_gdr, 10, -1);
 	}
 }
 
@@ -81,24 +71,23 @@ void nccl_message_gdr(struct nccl_log *log, const struct message *message)
 void nccl_host_say(struct nccl_log *log, const struct message *message,
 		   const struct nccl_cause *row)
 {
-	char text[256];
-	size_t n = 0;
+	const char *p = *row->means ? row->means : message->text;
+	char text[256] = "";
+	struct found found;
 	struct place *place;
 
-	for (const char *p = *row->means ? row->means : message->text;
-	     *p && n < sizeof(text) - 1;) {
-		size_t address = *p == ':' ? strspn(p + 1, "0123456789abcdef.:%") : 0;
-
-		if (address > 2 && p[1 + address] == '<')
-			p += 1 + address + strcspn(p + 1 + address, " ");
-		else
-			text[n++] = *p++;
+	for (size_t n; *p; p += found.at[1]) {
+		n = strlen(p);
+		if (!rows_find(log->rows, ROWS_address, p, n, 0, &found))
+			found.at[0] = found.at[1] = n;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%.*s", (int)found.at[0],
+			 p);
 	}
 	place = nccl_place(log, message->host, 0, PLACE_FACT,
-			   (uintptr_t)nccl_log_text(log, text, n));
+			   (uintptr_t)nccl_log_text(log, text, strlen(text)));
 	if (place->number++ == 0)
 		raw_add(log->facts, log->n_facts,
-			(struct nccl_fact){ row->what, nccl_log_text(log, text, n),
+			(struct nccl_fact){ row->what, nccl_log_text(log, text, strlen(text)),
 					    message->host });
 }
 
@@ -108,10 +97,14 @@ static void count_steps(struct nccl_log *log, const struct nccl_comm *comm)
 	for (int i = 0; i < comm->n_links; i++) {
 		const struct nccl_link *link = &comm->links[i];
 		const char *host = nccl_comm_host(comm, link->receiving ? link->to : link->from);
-		int index, nic;
+		struct found found;
+		int64_t index;
+		int nic;
 
-		if (!host || sscanf(link->transport, "NET/%*[^/]/%3d", &index) != 1 || index < 0)
+		if (!host || !rows_find(log->rows, ROWS_step, link->transport,
+					strlen(link->transport), 0, &found))
 			continue;
+		index = found_number(&found, FIELD_index, 10, -1);
 		nic = nccl_place(log, host, 0, PLACE_NIC_AT, (uint64_t)index)->number;
 		if (nic > 0)
 			log->nics[nic - 1].steps++;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nccl_log/nccl_log.h"
+#include "nccl_log/rows.h"
 
 /* An origin that a line has or names, and its member. */
 enum place_kind {
@@ -14,7 +15,8 @@ enum place_kind {
 	PLACE_WARNING, /* by the place of its line, in place of a host, and its text */
 	PLACE_NIC,     /* by its name's text */
 	PLACE_NIC_AT,  /* by its number on the host */
-	PLACE_FACT,    /* by its text */
+	PLACE_FACT,
+	/* by its text */ PLACE_HOME, /* of a host: by the name of its interface */
 	PLACE_WAIT /* by the process group, in place of a host, and the rank, in place of a process */
 };
 
@@ -27,6 +29,7 @@ struct place {
 	 * called last; NULL none. */
 	struct nccl_member *member;
 	struct nccl_member *first; /* device, process: its first */
+	const char *address;	   /* home: its address */
 	bool in_init;
 	bool seen;   /* process: a line is from it */
 	bool shared; /* process: it has several devices */
@@ -45,7 +48,9 @@ struct nccl_log_raw {
 	struct place *places_cache[NCCL_CACHE]; /* lately asked for */
 	const char *texts_cache[NCCL_CACHE];
 	int rank_hint;
+	size_t held; /* bytes, of all communicators */
 	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
+	char *torn;  /* a wrapped line whose rest has not come yet; NULL: none */
 	struct nccl_open_trace *traces; /* NULL: none was open yet */
 };
 
@@ -53,11 +58,14 @@ struct nccl_log_raw {
 struct message {
 	const char *host, *text;
 	const char *where; /* WARN: file:line, else NULL */
-	const char *stamp; /* the time before its origin, "" none */
+	struct span stamp; /* the time before its origin */
+	double time;	   /* seconds of it; NAN: none */
 	int64_t pid, tid;
 	int dev;	 /* -1 unknown */
 	int hint;	 /* rank as the launcher's prefix or the caller says; -1 */
 	bool may_be_cut; /* as long as NCCL's buffer */
+	size_t len;	 /* of the text */
+	uint64_t shape;	 /* of the text */
 	int times;	 /* that it stands for: Ray folds lines of other processes */
 };
 
@@ -70,25 +78,35 @@ const char *nccl_log_text(struct nccl_log *log, const char *text, size_t len);
 #define NCCL_TEXTS	 65536
 #define NCCL_OPEN_TRACES 32
 
-/* nccl_log_torch.c: a line of PyTorch's watchdog or of a Python traceback is taken; false: it is none of these. */
-bool nccl_log_torch(struct nccl_log *log, const char *line);
+/* The log's copy of what a group holds, "" where it holds nothing. */
+const char *found_text(struct nccl_log *log, const struct found *found, enum row_field field);
+
+/* nccl_log_torch.c: a line of a program, of which `found` is a watchdog's, or of a Python traceback (true: it is no failure). */
+void nccl_torch_timeout(struct nccl_log *log, const struct found *found, const char *line);
+void nccl_torch_progress(struct nccl_log *log, const struct found *found, const char *line);
+bool nccl_torch_traceback(struct nccl_log *log, const char *line);
+void nccl_torch_open(struct nccl_log *log, const struct found *found, const char *line);
 void nccl_torch_join(struct nccl_log *log);
 /* Which of two waits comes first: by the call, then those that have not made it. */
 int nccl_wait_by_call(const struct nccl_wait *x, const struct nccl_wait *y);
 void nccl_torch_release(struct nccl_log_raw *raw);
 
-/* nccl_cause.c: the built-in table; the first row of the class `least` or a later one that fits a line's text, NULL: none; peer and device that it names; the time in
- * front of `end`, NAN: none. */
+/* nccl_cause.c: the built-in table; peer and device that a warning names. */
 void nccl_causes_init(struct nccl_log *log);
-const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *where,
-				       const char *text, enum nccl_class least);
+void nccl_causes_release(struct nccl_log *log);
 void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning);
-double nccl_log_time(const char *text, const char *end);
+
+/* The first row of the class `least` or a later one that fits a line's text, NULL: none. `shape`: of the text; 0: it is not remembered. */
+const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *where,
+				       const char *text, enum nccl_class least, uint64_t shape);
+
+/* nccl_log.c: the first time in the text, seconds without the year, NAN: none; *stamp: as it stands there. */
+double nccl_log_time(struct nccl_log *log, const char *text, size_t len, struct span *stamp);
 
 /* A line that is no message of NCCL's, as it is: a failure of the program, or nothing. */
-void nccl_log_foreign(struct nccl_log *log, char *line);
+void nccl_log_foreign(struct nccl_log *log, const char *line, size_t len);
 /* The rank that a launcher's prefix names, -1: none. */
-int nccl_log_prefix_rank(const char *line, const char *end);
+int nccl_log_prefix_rank(struct nccl_log *log, const char *line, const char *end);
 
 /* Append an item (an expression, commas allowed). */
 #define raw_add(list, count, ...)                                                                  \
@@ -111,29 +129,33 @@ struct nccl_member *nccl_log_member(struct nccl_log *log, const struct message *
 
 /* nccl_log_comm.c: brings what threads said of communicators without a name to the ones that it belongs to. */
 void nccl_log_settle(struct nccl_log *log);
+/* Takes out the communicators that are moved; names of splits hold their parent's number, -1: it is taken out. */
+void nccl_log_drop(struct nccl_log *log);
 
 /* Its communicator, or NULL. */
 struct nccl_comm *nccl_log_comm_of(struct nccl_log *log, const struct message *message, int rank);
 
 /* nccl_log_line.c: one more line about it in NCCL's own words, unless it is there. */
-void nccl_comm_say(struct nccl_comm *comm, const char *text);
+void nccl_comm_say(struct nccl_log *log, struct nccl_comm *comm, const char *text, size_t len);
+
+/* nccl_log_join.c: before something is added to it. Facts that are there twice go; of a log without end the communicators go
+ * whose lines are oldest. `bytes`: of calls, which stay. */
+void nccl_comm_hold(struct nccl_log *log, struct nccl_comm *comm, size_t bytes);
 
 void nccl_comm_free(struct nccl_comm *comm);
 
-/* nccl_log_node.c: messages about networks, and others of hosts, which are facts of this kind; NICs and facts in order; the
- * rings of a communicator against what its nodes have (steps_known: lines tell of all steps). */
-void nccl_message_nics(struct nccl_log *log, const struct message *message);
-void nccl_message_device(struct nccl_log *log, const struct message *message);
-void nccl_message_gdr(struct nccl_log *log, const struct message *message);
+typedef void nccl_take(struct nccl_log *log, const struct message *message,
+		       const struct found *found);
+
+/* nccl_log_node.c: messages about networks, and others of hosts, which are facts of this kind; NICs and facts in order. */
+nccl_take nccl_message_nics, nccl_message_speed, nccl_message_gdr;
 void nccl_host_say(struct nccl_log *log, const struct message *message,
 		   const struct nccl_cause *row);
 void nccl_node_join(struct nccl_log *log);
-void nccl_log_message(struct nccl_log *log, const struct message *message);
+void nccl_log_message(struct nccl_log *log, struct message *message);
 
 /* nccl_log_comm.c: messages about communicators, their members and calls. */
-void nccl_message_init(struct nccl_log *log, const struct message *message);
-void nccl_message_call(struct nccl_log *log, const struct message *message);
-void nccl_message_api(struct nccl_log *log, const struct message *message);
+nccl_take nccl_message_init, nccl_message_call, nccl_message_api;
 
 /* nccl_log_join.c: sort what lines said, each once; make the rings. */
 void nccl_log_join(struct nccl_log *log);

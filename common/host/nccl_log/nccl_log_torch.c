@@ -4,53 +4,29 @@
 
 /* ---- watchdog ------------------------------------------------------------------------------ */
 
-/* The number behind the first of two leads, -1: none. */
-static int64_t number_behind(const char *line, const char *lead, const char *other)
+/* A line's rank: the group or "", the number in it; the rank in the job is that of the files, else of what a
+ * launcher or PyTorch puts before the line, else the number in the group. */
+static struct nccl_wait wait_said(struct nccl_log *log, const struct found *found, const char *line)
 {
-	const char *at = strcasestr(line, lead);
-	int64_t value;
-	size_t len = strlen(lead);
+	struct span stamp;
+	struct nccl_wait wait = { .group = found_text(log, found, FIELD_group),
+				  .place = (int)found_number(found, FIELD_place, 10, 0),
+				  .seq = -1,
+				  .op = "",
+				  .line = log->lines,
+				  .enqueued = -1,
+				  .started = -1,
+				  .completed = -1 };
+	const char *bracket = line + found->at[2 * found->row->group[FIELD_place]];
 
-	if (!at && other) {
-		at = strcasestr(line, other);
-		len = strlen(other);
-	}
-	return at && sscanf(at + len, "%18ld", &value) == 1 && value >= 0 ? value : -1;
-}
-
-/* "[PG ID 1 PG GUID 1(default_pg) Rank 0]", "[PG 1 Rank 0]", "[Rank 0]": the group or "", and the number in it. */
-static bool take_bracket(struct nccl_log *log, const char *line, struct nccl_wait *wait)
-{
-	const char *at = line, *open, *group;
-	int end;
-
-	for (; (at = strstr(at, "Rank ")); at++) {
-		end = 0;
-		if (sscanf(at, "Rank %7d]%n", &wait->place, &end) != 1 || !end || wait->place < 0)
-			continue;
-		open = memrchr(line, '[', (size_t)(at - line));
-		if (!open)
-			continue;
-		group = memmem(open, (size_t)(at - open), "PG GUID ", 8);
-		group = group ? group + 8 : strncmp(open, "[PG ", 4) == 0 ? open + 4 : at;
-		wait->group = nccl_log_text(log, group,
-					    (size_t)(at - group) - (at > group && at[-1] == ' '));
-		return true;
-	}
-	return false;
-}
-
-/* The rank in the job: PyTorch's own prefix, else a launcher's, else the number in the group. */
-static int rank_of(const struct nccl_log *log, const char *line, const char *bracket, int place)
-{
-	const char *own = strstr(line, "[rank");
-	int rank, end = 0;
-
-	if (own && sscanf(own, "[rank%7d]%n", &rank, &end) == 1 && end)
-		return rank;
-	rank = log->raw->rank_hint;
-	rank = rank >= 0 ? rank : nccl_log_prefix_rank(line, bracket);
-	return rank >= 0 && rank < NCCL_LOG_RANKS ? rank : place;
+	wait.time = nccl_log_time(log, line, strlen(line), &stamp);
+	wait.stamp = stamp.at ? nccl_log_text(log, stamp.at, stamp.len) : "";
+	wait.rank = log->raw->rank_hint;
+	if (wait.rank < 0) /* without the "Rank " of the bracket itself */
+		wait.rank = nccl_log_prefix_rank(log, line, bracket - strlen("Rank "));
+	if (wait.rank < 0 || wait.rank >= NCCL_LOG_RANKS)
+		wait.rank = wait.place;
+	return wait;
 }
 
 /* All that is known of the rank in the group, made if new. Lines without a group are told apart by their call. */
@@ -76,75 +52,43 @@ static void take_call(struct nccl_wait *to, const struct nccl_wait *from)
 	to->waited = from->waited;
 }
 
-/* The call, "WorkNCCL(SeqNum=78, OpType=BROADCAST, NumelIn=8, ...) ran for 600038 milliseconds": a group's first one. */
-static void on_timeout(struct nccl_log *log, const char *line, struct nccl_wait *from)
+/* The call that timed out: a group's first one. */
+void nccl_torch_timeout(struct nccl_log *log, const struct found *found, const char *line)
 {
-	const char *op = strstr(line, "OpType=");
-	struct nccl_wait *wait;
+	struct nccl_wait from = wait_said(log, found, line), *wait;
 
-	from->seq = number_behind(line, "SeqNum=", NULL);
-	if (from->seq < 0 || !op)
-		return;
-	from->op =
-		nccl_log_text(log, op + 7, strspn(op + 7, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"));
-	from->numel_in = number_behind(line, "NumelIn=", NULL);
-	from->numel_out = number_behind(line, "NumelOut=", NULL);
-	from->waited = (double)number_behind(line, "ran for ", NULL) * 1e-3;
-	wait = wait_of(log, from);
-	if (wait->seq < 0 || from->seq < wait->seq)
-		take_call(wait, from);
+	from.seq = found_number(found, FIELD_seq, 10, -1);
+	from.op = found_text(log, found, FIELD_op);
+	from.numel_in = found_number(found, FIELD_numel_in, 10, -1);
+	from.numel_out = found_number(found, FIELD_numel_out, 10, -1);
+	from.waited = (double)found_number(found, FIELD_waited, 10, -1) * 1e-3;
+	wait = wait_of(log, &from);
+	if (wait->seq < 0 || from.seq < wait->seq)
+		take_call(wait, &from);
 }
 
-/* How far the rank came: "... at work: 78, last enqueued NCCL work: 79, last completed NCCL work: 77", perhaps groupless. */
-static void on_progress(struct nccl_log *log, const char *line, struct nccl_wait *from)
+/* How far the rank came, perhaps in a group without a name. */
+void nccl_torch_progress(struct nccl_log *log, const struct found *found, const char *line)
 {
-	int64_t at = number_behind(line, "at work: ", "sequence id: ");
-	struct nccl_wait *wait, *unnamed;
+	int64_t at = found_number(found, FIELD_at, 10, -1);
+	struct nccl_wait from = wait_said(log, found, line), *wait, *unnamed;
 	struct place *place;
 
-	at = at >= 0 ? at : number_behind(line, "imeout at NCCL work: ", NULL);
-	from->seq = at;
-	wait = wait_of(log, from);
-	wait->enqueued = number_behind(line, "enqueued NCCL work: ", "enqueued work: ");
-	wait->started = number_behind(line, "started NCCL work: ", "started work: ");
-	wait->completed = number_behind(line, "completed NCCL work: ", "completed work: ");
-	if (at < 0 || !*from->group)
+	from.seq = at;
+	wait = wait_of(log, &from);
+	wait->enqueued = found_number(found, FIELD_enqueued, 10, -1);
+	wait->started = found_number(found, FIELD_started, 10, -1);
+	wait->completed = found_number(found, FIELD_completed, 10, -1);
+	if (at < 0 || !*from.group)
 		return;
-	place = nccl_place(log, nccl_log_text(log, "", 0), from->rank, PLACE_WAIT, (uint64_t)at);
+	place = nccl_place(log, nccl_log_text(log, "", 0), from.rank, PLACE_WAIT, (uint64_t)at);
 	if (place->number == 0)
 		return;
 	unnamed = &log->waits[place->number - 1];
-	wait = wait_of(log, from);
+	wait = wait_of(log, &from);
 	if (unnamed->seq >= 0 && wait->seq < 0)
 		take_call(wait, unnamed);
 	unnamed->seq = -1;
-}
-
-static bool on_watchdog(struct nccl_log *log, const char *line)
-{
-	struct nccl_wait from = { .seq = -1,
-				  .op = "",
-				  .line = log->lines,
-				  .enqueued = -1,
-				  .started = -1,
-				  .completed = -1 };
-	bool call = strstr(line, "Watchdog caught collective operation timeout") != NULL;
-	const char *end = line + strlen(line), *open, *close;
-
-	if ((!call && !strcasestr(line, "last enqueued")) || !take_bracket(log, line, &from))
-		return false;
-	from.rank = rank_of(log, line, strstr(line, "Rank "), from.place);
-	from.time = nccl_log_time(line, end);
-	open = strstr(line, "[E");
-	close = open ? strpbrk(open, "P]") : NULL;
-	from.stamp = close && isfinite(from.time)
-			     ? nccl_log_text(log, open + 2, (size_t)(close - open) - 3)
-			     : "";
-	if (call)
-		on_timeout(log, line, &from);
-	else
-		on_progress(log, line, &from);
-	return true;
 }
 
 /* ---- Python's tracebacks --------------------------------------------------------------------- */
@@ -160,16 +104,11 @@ struct nccl_open_trace {
 	bool ended; /* PyTorch's prefix: the error ended its program */
 };
 
-/* Errors that another rank's end brings about, and launchers' summaries. */
-#define AFTERMATH                                                                                  \
-	"NCCL|nccl|DistBackendError|DistNetworkError|DistStoreError|Connection|ChildFailedError|"  \
-	"Broken pipe|BrokenPipe|KeyboardInterrupt|SystemExit|SignalException|ActorDied|"           \
-	"WorkerCrashed|EngineDead|Engine core"
-
 /* The last line, which names the error. The first traceback counts, of those first that no other rank brought about. */
 static void close_trace(struct nccl_log *log, struct nccl_open_trace *trace, const char *error)
 {
-	bool after = nccl_has(error, AFTERMATH);
+	struct found found;
+	bool after = rows_find(log->rows, ROWS_aftermath, error, strlen(error), 0, &found);
 
 	log->tracebacks++;
 	if (!log->traceback || (log->traceback_after && !after)) {
@@ -183,31 +122,28 @@ static void close_trace(struct nccl_log *log, struct nccl_open_trace *trace, con
 	trace->prefix = NULL;
 }
 
-static void open_trace(struct nccl_log *log, const char *line, const char *at)
+void nccl_torch_open(struct nccl_log *log, const struct found *found, const char *line)
 {
+	struct span lead = found_span(found, FIELD_text);
 	struct nccl_open_trace *traces = log->raw->traces;
 	size_t i = 0;
 
+	traces = log->raw->traces = traces ?: must(calloc(NCCL_OPEN_TRACES, sizeof(*traces)));
 	while (i < NCCL_OPEN_TRACES && traces[i].prefix)
 		i++;
 	if (i == NCCL_OPEN_TRACES)
 		return;
-	traces[i].len = (size_t)(at - line);
-	traces[i].prefix = must(strndup(line, traces[i].len));
+	traces[i].len = lead.len;
+	traces[i].prefix = must(strndup(line, lead.len));
 	traces[i].used = 0;
-	traces[i].rank = nccl_log_prefix_rank(line, at);
-	traces[i].ended = memmem(line, traces[i].len, "[rank", 5) != NULL;
+	traces[i].rank = nccl_log_prefix_rank(log, line, line + lead.len);
+	traces[i].ended = found_span(found, FIELD_ended).at;
 	traces[i].rank = traces[i].rank < 0 ? log->raw->rank_hint : traces[i].rank;
 }
 
-static bool on_traceback(struct nccl_log *log, const char *line)
+bool nccl_torch_traceback(struct nccl_log *log, const char *line)
 {
-	const char *at = strstr(line, "Traceback (most recent call last):");
-
-	log->raw->traces = log->raw->traces
-				   ? log->raw->traces
-				   : must(calloc(NCCL_OPEN_TRACES, sizeof(*log->raw->traces)));
-	for (size_t i = 0; !at && i < NCCL_OPEN_TRACES; i++) {
+	for (size_t i = 0; log->raw->traces && i < NCCL_OPEN_TRACES; i++) {
 		struct nccl_open_trace *trace = &log->raw->traces[i];
 		const char *text = line + trace->len;
 
@@ -221,9 +157,7 @@ static bool on_traceback(struct nccl_log *log, const char *line)
 			trace->used += (size_t)sprintf(trace->text + trace->used, "%s\n", text);
 		return true;
 	}
-	if (at)
-		open_trace(log, line, at);
-	return at != NULL;
+	return false;
 }
 
 void nccl_torch_release(struct nccl_log_raw *raw)
@@ -231,11 +165,6 @@ void nccl_torch_release(struct nccl_log_raw *raw)
 	for (size_t i = 0; raw->traces && i < NCCL_OPEN_TRACES; i++)
 		free(raw->traces[i].prefix);
 	free(raw->traces);
-}
-
-bool nccl_log_torch(struct nccl_log *log, const char *line)
-{
-	return on_traceback(log, line) || on_watchdog(log, line);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -255,10 +184,48 @@ static int by_group(const void *a, const void *b)
 	return strcmp(x->group, y->group) ?: nccl_wait_by_call(x, y) ?: BY(x->rank, y->rank);
 }
 
+/* The one group that lines name; NULL: there are none or several. */
+static const char *only_group(const struct nccl_log *log)
+{
+	const char *only = NULL;
+
+	for (int i = 0; i < log->n_waits; i++) {
+		const char *group = log->waits[i].group;
+
+		if (*group && only && group != only)
+			return NULL;
+		only = *group ? group : only;
+	}
+	return only;
+}
+
+/* Returns true if a rank of that group waits in the same call, and the rank itself has no line of the group. */
+static bool belongs(const struct nccl_log *log, const struct nccl_wait *wait, const char *group)
+{
+	bool same = false;
+
+	for (int i = 0; i < log->n_waits; i++) {
+		const struct nccl_wait *other = &log->waits[i];
+
+		if (other->group != group)
+			continue;
+		if (other->rank == wait->rank)
+			return false;
+		same |= other->seq == wait->seq && other->op == wait->op &&
+			other->numel_in == wait->numel_in && other->numel_out == wait->numel_out;
+	}
+	return same;
+}
+
 void nccl_torch_join(struct nccl_log *log)
 {
+	const char *group = only_group(log);
 	int kept = 0;
 
+	for (int i = 0; group && i < log->n_waits; i++)
+		if (!*log->waits[i].group && log->waits[i].seq >= 0 &&
+		    belongs(log, &log->waits[i], group))
+			log->waits[i].group = group;
 	for (int i = 0; i < log->n_waits;
 	     i++) /* a time-out that found its group says nothing any more */
 		if (*log->waits[i].group || log->waits[i].seq >= 0 || log->waits[i].enqueued >= 0)

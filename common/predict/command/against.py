@@ -1,8 +1,8 @@
-"""against.py: what nccl-tests (2.10 and later) and NCCL Inspector print, as rows; and those beside the prediction of a machine.
+"""against.py: what nccl-tests (2.10 and later), NCCL Inspector and hangar print, as rows; and those beside the prediction of a machine.
 
     python3 -I against.py TOPO_PREDICT FILE COLLECTIVE FIT ARGUMENT...     (topo_predict --against FILE has it built in)
 
-Lines may have a prefix of mpirun, srun or a log. ci/night/foreign.py takes its rows from here.
+A table may be text or JSON (-J of nccl-tests and of hangar, hangar's --json). Lines may have a prefix of mpirun, srun or a log. ci/night/foreign.py takes its rows from here.
 """
 import json
 import re
@@ -13,9 +13,11 @@ import sys
 _ROW = re.compile(r"(?:^|\s)(\d+)\s+(\d+)\s+([a-z]\w*)(?:\s+([a-z]+))?(?:\s+(-?\d+)(?=\s+[\d.]+\s+[\d.]+\s+[\d.]+))?((?:\s+[\d.]+\s+[\d.]+\s+[\d.]+"
                   r"(?:\s+\S+)?){1,2})\s*$")
 _TIMES = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s+\S+)?")
-_RANK = re.compile(r"#\s+Rank\s+\d+\s.*\bon\s+(\S+)\s+device\s+\S+\s+\[\w+\]\s*(.*?)\s*$")
+_LABEL = re.compile(r"\[\d+(?:,\d+)?\](?:<\w+>:?)?")  # mpirun's and srun's, which may stand inside of a row
+_RANK = re.compile(r"#\s+Rank\s+(?P<rank>\d+)\s.*?\b(?:Pid\s+(?P<pid>\d+)\s.*)?\bon\s+(\S+)\s+device\s+\S+\s+\[\w+\]\s*(.*?)\s*$")
 _PROGRAM = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|alltoallv|gather|scatter|sendrecv|hypercube)_perf")
 _PROCESS = re.compile(r"#.*\bnThread\s+\d+\s+nGpus\s+(\d+)")
+_BYTES = {"int8": 1, "uint8": 1, "float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8}
 _KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
           "Reduce": "reduce", "AlltoAll": "alltoall", "Send": "sendrecv", "Recv": "sendrecv"}
 MOST = 256 << 20
@@ -30,23 +32,87 @@ class Measured:
 
     def __init__(self, text, name=""):
         self.rows, self.hosts, self.devices, self.process_gpus = [], [], [], "1"
-        self.inspector = '"coll_perf"' in text
+        self.inspector, self.wrong = '"coll_perf"' in text, None
         lines = [line for line in text.splitlines() if len(line) < LINE or self.inspector]
-        (self._inspector if self.inspector else self._table)(lines, name)
+        if not self._json(text):
+            (self._inspector if self.inspector else self._table)(lines, name)
+        for row in self.rows:
+            row["collective"] = row["collective"] or self._kind(row)
+
+    @staticmethod
+    def _kind(row):
+        """The collective of a row that no program's name tells, by operator, root and what the count is of; "": several have such a row."""
+        size = int(row.get("count") or 0) * _BYTES.get(row["dtype"], 0)
+        if not size:
+            return ""
+        if row["redop"] == "none":
+            return ""
+        if row["root"] != "-1":
+            return "reduce"
+        return "all_reduce" if size == int(row["size_bytes"]) else "reduce_scatter"
+
+    def _json(self, text):
+        """-J of nccl-tests, a document; --json of hangar, a line a row. False: it is neither."""
+        if text.lstrip()[:1] != "{" or self.inspector:
+            return False
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            document = None
+        try:
+            if document:
+                self._document(document)
+            for line in [] if document else filter(None, map(str.strip, text.splitlines())):
+                row = json.loads(line)
+                if row.get("type") == "row":
+                    self.rows.append({k: str(row[k]) for k in ("collective", "nranks", "nnodes", "size_bytes", "count", "dtype", "redop", "root",
+                                                               "placement", "time_us", "busbw_gbs")})
+                self.hosts += [r["host"] for r in row.get("ranks", ())]
+                self.devices += [r["device"] for r in row.get("ranks", ())]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return bool(self.rows)
+        return True
+
+    def _document(self, document):
+        program = _PROGRAM.search(str(document["args"][0]))
+        config = document.get("config") or {}
+        self.process_gpus = str(int(config.get("ngpus", 1)))
+        for device in config.get("devices") or ():
+            self.hosts.append(str(device["hostname"]))
+            self.devices.append(str(device["device_info"]))
+        for result in document["results"]:
+            for key, placement in (("out_of_place", "out-of-place"), ("in_place", "in-place")):
+                times = result.get(key)
+                if times:
+                    self._row(program, placement, str(result["size"]), str(result["count"]), result["type"], result["redop"],
+                              str(result["root"]).strip(), times.get("time", times.get("cpu_time")), times["bus_bw"])
+
+    def _row(self, program, placement, size, count, dtype, redop, root, time, busbw):
+        self.rows.append(dict(collective=program[1] if program else "", nranks=str(len(self.hosts) or ""), nnodes=str(len(set(self.hosts)) or ""),
+                              size_bytes=size, count=count, dtype=dtype, redop=redop, root=root, placement=placement, time_us=str(time),
+                              busbw_gbs=str(busbw)))
+
+    def _ranks(self, lines):
+        """Who ran. One rank twice is two runs: their rows can't be told apart."""
+        seen = {}
+        for rank in filter(None, map(_RANK.search, lines)):
+            where = "%s, pid %s" % (rank[3], rank["pid"])
+            first = seen.setdefault(rank["rank"], where)
+            if first != where and not self.wrong:
+                self.wrong = ("two runs in one file: rank %s twice (%s and %s). Of nccl-tests that were started together they were built without "
+                              "MPI=1, and each ran alone; else give one at a time" % (rank["rank"], first, where))
+            self.hosts.append(rank[3])
+            self.devices.append(rank[4])
 
     def _table(self, lines, name):
         program = next(filter(None, map(_PROGRAM.search, lines)), None) or _PROGRAM.search(name + "_perf")
         for head in filter(None, map(_PROCESS.search, lines)):
             self.process_gpus = head[1]
-        for rank in filter(None, map(_RANK.search, lines)):
-            self.hosts.append(rank[1])
-            self.devices.append(rank[2])
+        self._ranks(lines)
         for line in lines:
-            row = _ROW.search(line)
+            row = _ROW.search(_LABEL.sub(" ", line))
             for placement, times in zip(("out-of-place", "in-place"), _TIMES.findall(row[6]) if row else ()):
-                self.rows.append(dict(collective=program[1] if program else "", nranks=str(len(self.hosts) or ""),
-                                      nnodes=str(len(set(self.hosts)) or ""), size_bytes=row[1], dtype=row[3], redop=row[4] or "none",
-                                      root=row[5] or "-1", placement=placement, time_us=times[0], busbw_gbs=times[2]))
+                self._row(program, placement, row[1], row[2], row[3], row[4] or "none", row[5] or "-1", times[0], times[2])
 
     def _inspector(self, lines, name):
         """Its message size is nccl-tests' size."""
@@ -79,10 +145,10 @@ class Measured:
         return (int(ranks), int(nodes)) if ranks.isdigit() and nodes.isdigit() and int(nodes) else None
 
 
-def judged(percent, busbw, low):
-    if percent > ABOVE:
-        return "above what is predicted"
-    return "good" if percent >= GOOD or (low and busbw >= float(low)) else "low" if percent >= LOW else "bad"
+def judged(percent, busbw, low, high):
+    """By the printed range where there is one, else by percents of the prediction."""
+    above, good = (busbw > float(high), busbw >= float(low)) if low else (percent > ABOVE, percent >= GOOD)
+    return "above what is predicted" if above else "good" if good else "low" if percent >= LOW else "bad"
 
 
 class Predictor:
@@ -109,10 +175,12 @@ def show(program, path, asked, fit, arguments):
     with open(path, "rb") as file:
         measured = Measured(file.read(MOST).decode(errors="replace"))
     named = [row["collective"] for row in measured.rows if row["collective"]]
-    collective = asked or (named or ["all_reduce"])[0]
+    if measured.rows and not asked and not named:
+        return "%s: nothing names its collective, and rows without an operator are all_gather's, alltoall's or others': say -c NAME" % path
+    collective = asked or (named or [""])[0]
     points = list(measured.points(collective if measured.inspector else ""))
-    if not points:
-        return "%s: no row of a table of nccl-tests" % path
+    if not points or measured.wrong:
+        return "%s: %s" % (path, measured.wrong or "no row of a table of nccl-tests")
     predictor = Predictor(program, ["--process-gpus", measured.process_gpus] + arguments + ["-c", collective])
     ranks = measured.ranks()
     if ranks and ranks[0] % ranks[1] == 0 and fit:
@@ -121,11 +189,10 @@ def show(program, path, asked, fit, arguments):
     head, wrong = predictor.run("-b", str(points[0][0]), "-e", str(points[0][0]))
     if not head:
         return wrong.replace("topo_predict: ", "") or "nothing can be predicted of %s there" % collective
-    print("# %s on %s%s" % (collective, re.sub(r"^# [^:]*: ", "", head[0]), "" if named or asked else
-                            "\n# no collective is named in the table (-c NAME)"))
+    print("# %s on %s" % (collective, re.sub(r"^# [^:]*: ", "", head[0])))
     first = predictor.of(points[0][0])
     if ranks and first and ranks[0] != int(first["nranks"]):
-        print("# the table is of %d ranks, the prediction of %s: say -N and --gpus" % (ranks[0], first["nranks"]))
+        print("# the table is of %d rank%s, the prediction of %s: say -N and --gpus" % (ranks[0], "s"[:ranks[0] != 1], first["nranks"]))
     print("# %12s %12s %9s %9s  %-16s %5s  " % ("size", "time(us)", "busbw", "predicted", "nine in ten", "%"))
     for size, time, busbw in points[:SHOWN]:
         p = predictor.of(size)
@@ -134,7 +201,7 @@ def show(program, path, asked, fit, arguments):
             percent = 100 * float(p["time_us"]) / time  # a table's busbw has two decimals
             print("  %12d %12.2f %9.2f %9.3g  %-16s %5.0f  %s" % (
                 size, time, busbw, predicted, ("~" if p["bar_sources"] in "01" else "") + "%.3g to %.3g" % (float(low), float(high)) if low else "no bar",
-                percent, judged(percent, predicted * percent / 100, low)))
+                percent, judged(percent, predicted * percent / 100, low, high)))
     if len(points) > SHOWN:
         print("# %d more rows are not shown" % (len(points) - SHOWN))
     return None

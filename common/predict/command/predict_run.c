@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include "base/parse.h"
+#include "base/rank_list.h"
 
 #include "backend/nccl/kernel_cost.h"
 
@@ -61,6 +62,22 @@ static void show_network(const struct topo_system *sys, int most_nodes)
 		puts(", which has no effect: one leaf holds them");
 }
 
+/* GPUs without NVLinks beside GPUs that have them: rings then go over PCIe or host memory. */
+static void unlinked(const struct topo_system *sys)
+{
+	bool without[TOPO_MAX_GPUS];
+	char names[160];
+	int n = 0;
+
+	for (int i = 0; i < sys->ngpus; i++)
+		n += without[i] = !topo_gpu_has_nvlink(&sys->gpu[i]);
+	if (n == 0 || n == sys->ngpus)
+		return;
+	printf("# without an NVLink, which %s: GPU%s\n",
+	       sys->ngpus - n == 1 ? "the other has" : "the others have",
+	       rank_list_words(without, sys->ngpus, names, sizeof(names)) + strlen("rank"));
+}
+
 /* The heading names the columns, and the nodes: the model's to `most_nodes`. The network is named
  * where it narrows, is shared or broken, or is to be explained. */
 static void table_header(const struct model *model, int most_nodes, bool explain)
@@ -94,6 +111,7 @@ static void table_header(const struct model *model, int most_nodes, bool explain
 	printf("; constants: %s\n", model->constants.origin);
 	if (sys->note[0])
 		printf("# %s\n", sys->note);
+	unlinked(sys);
 	if (sys->oversubscription > 1 || (explain && most_nodes > 1))
 		show_network(sys, most_nodes);
 	printf("# %6s %-14s %12s %-13s %-6s %12s %9s  %-16s %9s %5s  %s\n", "nodes", "collective",

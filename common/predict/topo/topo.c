@@ -238,7 +238,7 @@ static bool sane(double gbs)
 	return isfinite(gbs) && gbs > 0 && gbs < 1e6;
 }
 
-static bool has_nvlink(const struct topo_gpu *gpu)
+bool topo_gpu_has_nvlink(const struct topo_gpu *gpu)
 {
 	for (int i = 0; i < TOPO_MAX_GPUS; i++)
 		if (gpu->links[i] > 0)
@@ -273,7 +273,7 @@ int topo_check(const struct topo_system *sys, struct error *err)
 			return error_usage(
 				err, "topology %s mixes %s and %s: GPUs of one kind are predicted",
 				sys->name, sys->gpu[0].model->name, sys->gpu[i].model->name);
-		if (sys->gpu[i].model->links == 0 && has_nvlink(&sys->gpu[i]))
+		if (sys->gpu[i].model->links == 0 && topo_gpu_has_nvlink(&sys->gpu[i]))
 			return error_usage(err, "topology %s: a GPU like %s has no NVLink",
 					   sys->name, sys->gpu[i].model->name);
 	}
@@ -346,7 +346,7 @@ static int reshape_kind(struct topo_system *sys, const char *name, struct error 
 	if (links > 0)
 		board = (sys->ngpus - 1) * links > model->links ||
 			(board && model->sm >= 90 && links == model->links);
-	board &= sys->gpu[0].model == NULL && (links > 0 || !has_nvlink(&sys->gpu[0]));
+	board &= sys->gpu[0].model == NULL && (links > 0 || !topo_gpu_has_nvlink(&sys->gpu[0]));
 	for (int i = 0; i < sys->ngpus; i++) {
 		struct topo_gpu *gpu = &sys->gpu[i];
 		double most = topo_pcie_gbs(model->sm >= 90 ? 5 : model->sm >= 80 ? 4 : 3, 16);

@@ -190,6 +190,9 @@ const struct topo_gpu_model *topo_gpu_model_sm(int sm);	     /* the one NCCL's c
 const struct topo_gpu_model *topo_gpu_model_pci(int device); /* by NVIDIA's PCI device id */
 bool topo_gpu_has_p2p(
 	const struct topo_gpu_model *model); /* over PCIe; the driver has none for GeForce */
+
+/* Returns true if it has an NVLink to a switch or another GPU. */
+bool topo_gpu_has_nvlink(const struct topo_gpu *gpu);
 void topo_gpu_names(char *text, size_t size);
 extern const char *const topo_transports[TOPO_TRANSPORTS]; /* names */
 

@@ -142,8 +142,10 @@ static int rank_of(const struct compared *m, int place)
 /* "AllReduce 1024 float sum", "Broadcast 7 half root 2". */
 static void append_call(char *text, size_t len, const struct compared *m, const struct record *r)
 {
-	text_add(text, len, "%s %lu %s", call_kind_name((enum call_kind)r->kind), r->count,
-		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements");
+	text_add(text, len, "%s", call_kind_name((enum call_kind)r->kind));
+	if (r->dtype < DT_COUNT || r->count > 0) /* else its amounts are not recorded */
+		text_add(text, len, " %lu %s", r->count,
+			 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements");
 	if (r->op >= 0 && r->op < OP_COUNT)
 		text_add(text, len, " %s", redop_name((enum redop)r->op));
 	if (r->peer >= 0)

@@ -69,11 +69,12 @@ class Group:
         if any(w.rank >= RANKS or w.place >= RANKS for w in self.waits):
             return "has ranks with numbers that can't be"
         if len({w.place for w in self.waits}) < len(self.waits):
-            return "has two ranks of one number: there are several of that name"
+            return ("has two ranks of one number: there are several of that name" if self.name else
+                    "is not named (PyTorch before 2.4), and is several")
         if self.first < 1 or not self.line_of(self.waits[0], self.first):
             return "has no line that names the call its slowest rank is in"
         if not self.name and self.most != self.first:
-            return "is not named, so that it may be several"
+            return "is not named (PyTorch before 2.4), so that it may be several"
         return "has ranks too far apart" if self.most - self.first >= KEPT else None
 
     def calls(self, own):
@@ -150,11 +151,11 @@ class Member:
         self.calls = {c[0]: c for c in calls}  # number, kind, count, type, root
 
 
-def common_calls(members, kept):
-    """So many calls did all members with lines make, and alike; -1: their numbers can't be compared."""
+def common_calls(members, nranks, kept):
+    """So many calls are over, by what all members with lines made, and alike; -1: their numbers can't be compared."""
     if not members or (any(m.grouped for m in members) and len({m.first for m in members}) > 1):
         return -1
-    over = min(m.last for m in members)
+    over = min(m.last for m in members) - (len(members) < nranks)  # the newest waits for ranks that may not have made it
     for number in range(over - kept, over + 1):
         if len({tuple(m.calls[number][1:4]) for m in members if number in m.calls}) > 1:
             return number - 1  # it can't be over
@@ -164,8 +165,10 @@ def common_calls(members, kept):
 def say_calls(facts, remarks):
     """The largest communicator with calls. Several are not compared with each other: their order is not in the numbers."""
     comms = [(nranks, [Member(m) for m in members]) for nranks, members in facts["comms"]]
-    over = [common_calls(members, facts["kept"]) for _, members in comms]
+    over = [common_calls(members, nranks, facts["kept"]) for nranks, members in comms]
     fit = [i for i, (nranks, _) in enumerate(comms) if 2 <= nranks <= RANKS and over[i] >= 0]
+    if not fit and facts["waits"]:
+        return say(error="hold lines of PyTorch's watchdog that can't be compared. " + " ".join(remarks)[:600])
     if not fit:
         return say(error="hold no line of PyTorch's watchdog that says where a rank is, and no calls (NCCL_DEBUG_SUBSYS=COLL)")
     chosen = max(fit, key=lambda i: comms[i][0])
@@ -180,7 +183,7 @@ def say_calls(facts, remarks):
         own = by_rank.get(rank)
         calls = [call(0, n, KINDS[kind], count, dtype, root if KINDS[kind] in ROOTED else -1, n <= over[chosen], NOW)
                  for n, kind, count, dtype, root in sorted(own.calls.values())] if own else []
-        say_rank(rank, own, False, LINES, "", [[0, rank, nranks, 1, 0]] if own else [], calls)
+        say_rank(rank, own, False, LINES if own else 0, "", [[0, rank, nranks, 1, 0]] if own else [], calls)
 
 
 def main():

@@ -3,18 +3,21 @@
     python3 -I torch_dumps.py DIR COMMUNICATORS      (hang_diagnose --torch has it built in)
 
 Writes a line for the job, then one for each rank, as JSON; or one that says what is wrong. Pickles are read as data: what
-names a class or a function is refused, so nothing in a file is executed. Each is read in a child with little memory and
-time. A dump says what its rank called, in which process group, and what of it completed. It says neither reduction operator
+names a class or a function is refused, so nothing in a file is executed. They are read by children, one a processor, with
+little memory and time for each. Of many dumps the newest calls are compared. A dump says what its rank called, in which process group, and what of it completed. It says neither reduction operator
 nor root nor stream: they are not compared. A dump of another job, or from before the others' last calls, is set aside.
 """
+import gc
 import json
 import os
 import pickle
 import re
 import resource
+import selectors
 import signal
 import stat
 import statistics
+import struct
 import sys
 import zlib
 
@@ -27,6 +30,10 @@ ENTRIES = 1 << 17      # a ring has 2000
 RANKS = 1 << 18
 ABSENT = 1 << 13       # ranks without a dump, at most
 FRAMES = 24
+CALLS_COMPARED = 1 << 20  # of all dumps: fewer of each where there are many
+CALLS_LEAST = 64
+TOO_MUCH = "takes too much"
+BEFORE = 8             # calls before a rank's first pending one are kept
 CLOCKS = 60 * 10 ** 9  # clocks of hosts differ less
 DUMPED = 600 * 10 ** 9 # all ranks of a job dump within this time
 KEYS = {"entries", "version", "pg_config", "pg_status"}
@@ -115,39 +122,104 @@ def load(path):
     return dump
 
 
-def answer(to, path, rank):
-    """The child's half of read_dump."""
-    seconds = FILE_SECONDS + os.stat(path).st_size // SECOND_BYTES
+class Ranks(tuple):
+    """A group's ranks: of large jobs thousands, which are keys. They are made once for each group."""
+    made = {}
+
+    def __new__(cls, ranks):
+        found = super().__new__(cls, ranks)
+        found.hash = super(Ranks, found).__hash__()
+        return cls.made.setdefault(found, found)
+
+    def __hash__(self):
+        return self.hash
+
+    def __reduce__(self):
+        return Ranks, (tuple(self),)
+
+
+def answer(to, work, most):
+    """A child: reads dumps one after the other, and writes what each says, with its groups' ranks by number: the parent has them."""
     resource.setrlimit(resource.RLIMIT_AS, (FILE_MEMORY, FILE_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    try:
-        said = pickle.dumps(Dump(path, rank), protocol=4)
-    except (Unsound, OSError) as e:
-        said = pickle.dumps(str(e), protocol=4)
-    with os.fdopen(to, "wb") as file:
-        file.write(said)
-
-
-def read_dump(path, rank):
-    """The dump, read by a child: the time that a pickle takes has no bound either."""
-    of, to = os.pipe()
-    child = os.fork()
-    if child == 0:
+    gc.disable()
+    numbers = {}
+    for path, rank in work:
         try:
-            answer(to, path, rank)
-        finally:
-            os._exit(1)
-    os.close(to)
-    with os.fdopen(of, "rb") as file:
-        said = file.read()
-    ended = os.waitpid(child, 0)[1]
-    if not said:
-        raise Unsound("takes too much %s" % ("time" if os.WIFSIGNALED(ended) and
-                                             os.WTERMSIG(ended) in (signal.SIGXCPU, signal.SIGKILL) else "memory"))
-    dump = pickle.loads(said)  # the child's own
-    if type(dump) is str:
-        raise Unsound(dump)
-    return dump
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            limit = int(used.ru_utime + used.ru_stime) + 1 + FILE_SECONDS + os.stat(path).st_size // SECOND_BYTES
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+            said, new = Dump(path, rank, most), []
+            for name, ranks in said.groups.items():
+                if ranks and ranks not in numbers:
+                    numbers[ranks] = len(numbers)
+                    new.append(ranks)
+                said.groups[name] = ranks and numbers[ranks]
+        except (Unsound, OSError) as e:
+            said, new = str(e), []
+        data = pickle.dumps((said, new), protocol=4)
+        to.write(struct.pack("<Q", len(data)) + data)
+        to.flush()
+
+
+class Reader:
+    """A child, and the files that it has not answered for. It ends at a file that takes too much; another goes on behind it."""
+
+    def __init__(self, work, most):
+        self.work, self.most, self.buffer, self.ranks = work, most, bytearray(), []
+        self.of, to = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            os.close(self.of)
+            try:
+                with os.fdopen(to, "wb") as file:
+                    answer(file, work, most)
+            finally:
+                os._exit(0)
+        os.close(to)
+
+    def read(self):
+        """What it has said since: (path, rank, dump or what is wrong with it), and whether it has ended."""
+        data = os.read(self.of, 1 << 20)
+        self.buffer += data
+        said = []
+        while len(self.buffer) >= 8:
+            size, = struct.unpack_from("<Q", self.buffer)
+            if len(self.buffer) < 8 + size:
+                break
+            dump, new = pickle.loads(bytes(self.buffer[8:8 + size]))  # the child's own
+            del self.buffer[:8 + size]
+            self.ranks += new
+            if type(dump) is not str:
+                dump.groups = {name: None if n is None else self.ranks[n] for name, n in dump.groups.items()}
+            said.append((*self.work.pop(0), dump))
+        return said, not data
+
+    def end(self):
+        """What is wrong with the file at which it ended, if it did."""
+        os.close(self.of)
+        ended = os.waitpid(self.child, 0)[1]
+        if not self.work:
+            return []
+        slow = os.WIFSIGNALED(ended) and os.WTERMSIG(ended) in (signal.SIGXCPU, signal.SIGKILL)
+        return [(*self.work.pop(0), TOO_MUCH + (" time" if slow else " memory"))]
+
+
+def read_all(work, most):
+    """(path, rank, dump or what is wrong with it) of these files, in any order: read by a child a processor."""
+    readers, several = selectors.DefaultSelector(), min(len(os.sched_getaffinity(0)), 16, (len(work) + 7) // 8)
+    for n in range(several):
+        one = Reader(work[n::several], most)
+        readers.register(one.of, selectors.EVENT_READ, one)
+    while readers.get_map():
+        for key, _ in readers.select():
+            said, over = key.data.read()
+            yield from said
+            if over:
+                readers.unregister(key.fd)
+                yield from key.data.end()
+                if key.data.work:
+                    one = Reader(key.data.work, most)
+                    readers.register(one.of, selectors.EVENT_READ, one)
 
 
 def find(folder):
@@ -166,6 +238,8 @@ def find(folder):
 
 class Call:
     """One entry that is a call, with its group's key."""
+    __slots__ = ("library", "name", "pg", "description", "group", "place", "peer", "seqs", "op", "record", "created", "started", "ended", "over",
+                 "state", "timeout", "kind", "count", "dtype", "dtypes", "frames", "alone", "comm", "seq", "stream")
 
     def __init__(self, entry):
         name = entry.get("profiling_name")
@@ -211,11 +285,8 @@ class Call:
         return self.group, self.seqs
 
 
-def calls_of(dump, rank, unknown):
+def calls_of(entries, rank, unknown):
     """The rank's calls, oldest first. What ends a coalesced group says what became of its parts."""
-    entries = dump.get("entries", [])
-    if type(entries) is not list or len(entries) > ENTRIES:
-        raise Unsound("has no list of entries")
     calls, frames, groups = [], [], {}
     for entry in entries:
         call = Call(entry if type(entry) is dict else {})
@@ -234,6 +305,12 @@ def calls_of(dump, rank, unknown):
         calls[at].frames = [tuple(plain(f.get(k)) for k in ("name", "filename", "line"))
                             for f in frames[at][:FRAMES] if type(f) is dict]
     return calls
+
+
+def newest_of(entries, most):
+    """So many, and the first that is pending with some before it."""
+    pending = next((i for i, e in enumerate(entries) if type(e) is not dict or e.get("state") != "completed"), len(entries))
+    return entries[max(0, min(len(entries) - most, pending - BEFORE)):]
 
 
 def plain(value):
@@ -273,12 +350,27 @@ def is_emptied(dump):
     return not dump.calls and all(made == over for made, over in dump.status.values())
 
 
+def ranks_of(told, known={}):
+    """Of a group, as a list or the text of one, which is alike in many dumps."""
+    if type(told) is not str:
+        return Ranks(r for r in (told if type(told) is list else []) if number(r, 0, RANKS - 1) is not None)
+    if told not in known:
+        known[told] = Ranks(r for r in map(int, re.findall(r"\d{1,6}", told)) if r < RANKS)
+    return known[told]
+
+
 class Dump:
-    def __init__(self, path, rank):
+    def __init__(self, path, rank, most):
         whole = load(path)
+        entries = whole.get("entries", [])
+        if type(entries) is not list or len(entries) > ENTRIES:
+            raise Unsound("has no list of entries")
+        self.entries = len(entries)
+        if len(entries) > most:  # its calls before these are not compared
+            whole["entries"] = entries = newest_of(entries, most)
         self.status = statuses(whole)
         self.unknown = set()
-        self.calls = calls_of(whole, rank, self.unknown)
+        self.calls = calls_of(entries, rank, self.unknown)
         self.cut = is_cut(whole)
         self.library = (texts([whole.get("comm_lib_version"), whole.get("nccl_version")]) or [""])[0]
         self.written = os.stat(path).st_mtime_ns
@@ -286,8 +378,7 @@ class Dump:
         config, told_groups = whole.get("pg_config"), 0
         for name, told in config.items() if type(config) is dict else ():
             ranks = told.get("ranks") if type(told) is dict else None
-            ranks = map(int, re.findall(r"\d{1,6}", ranks)) if type(ranks) is str else ranks if type(ranks) is list else []
-            members = tuple(r for r in ranks if number(r, 0, RANKS - 1) is not None)
+            members = ranks_of(ranks)
             told_groups += bool(members)
             if type(name) is str and members and rank in members:
                 self.groups[name[:60]] = members
@@ -313,7 +404,7 @@ def members(dumps):
             callers.setdefault(name, []).append(rank)
     for dump in dumps.values():
         for name, ranks in dump.groups.items():
-            dump.groups[name] = ranks or tuple(callers[name])
+            dump.groups[name] = ranks or Ranks(callers[name])
     return {(name, ranks) for dump in dumps.values() for name, ranks in dump.groups.items()}
 
 
@@ -343,9 +434,9 @@ def streams(calls):
         seen.add(call.comm)
 
 
-def is_undated(dump, waits, over):
+def is_undated(dump, earliest, over):
     """Whether a dump may be from before the others' call, or end early, for all that its file's time says: copies have none."""
-    return bool(waits) and not dump.cut and not min(waits) + 10 ** 9 < dump.written < over + DUMPED
+    return earliest is not None and not dump.cut and not earliest + 10 ** 9 < dump.written < over + DUMPED
 
 
 def tell_rank(rank, dump, given, newest, undated, others):
@@ -360,7 +451,8 @@ def tell_rank(rank, dump, given, newest, undated, others):
     old = older(dump, given, others)
     before = max([c.seq - i - 1 for i, c in enumerate(calls)] + [call[1] - i - 1 for i, call in enumerate(old)] + [0])
     say(rank=rank, present=1, before=before, newest=newest,
-        cut=int(dump.cut), emptied=int(is_emptied(dump)), undated=int(undated), comms=comms_of(rank, dump.groups.items(), given, sent), stack=stack_of(calls),
+        cut=int(dump.cut), emptied=int(is_emptied(dump)), undated=int(undated), comms=comms_of(rank, list(dump.groups.items()), given, sent),
+        stack=stack_of(calls),
         calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
                 c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
@@ -371,8 +463,11 @@ def sent_before(call):
     return max(call.seq - 1 - collectives, 0) if call.seqs[1] else 0
 
 
-def comms_of(rank, groups, given, sent):
-    return [[given[key], key[1].index(rank) if rank in key[1] else -1, len(key[1]), zlib.crc32(repr(key).encode()),
+def comms_of(rank, groups, given, sent, ids={}):
+    for key in groups:
+        if key not in ids:
+            ids[key] = zlib.crc32(repr(key).encode())
+    return [[given[key], key[1].index(rank) if rank in key[1] else -1, len(key[1]), ids[key],
              sent.get(given[key], 0)] for key in sorted(groups) if given[key] is not None]
 
 
@@ -390,17 +485,24 @@ def stack_of(calls):
 
 def read(folder):
     """Dumps by rank, and what is wrong with ranks that have files and no dump."""
-    dumps, remarks = {}, []
-    for rank, files in sorted(find(folder).items()):
-        wrong = []
-        while rank not in dumps and files:
-            name = files.pop(0)[1]
-            try:
-                dumps[rank] = read_dump(os.path.join(folder, name), rank)
-            except (Unsound, OSError) as e:
-                wrong.append("%.60s %s." % (name, e))
-        remarks += [] if rank in dumps else wrong[:1]
-    return dumps, remarks
+    dumps, wrong, remarks, files, again = {}, {}, [], find(folder), set()
+    most = max(CALLS_COMPARED // max(len(files), 1), CALLS_LEAST)
+    while files:
+        work = [(os.path.join(folder, names[0][1]), rank) for rank, names in sorted(files.items())]
+        for path, rank, said in read_all(work, most):
+            if type(said) is str and said.startswith(TOO_MUCH) and path not in again:
+                again.add(path)  # a machine that stands still for seconds may count them as the child's
+                files[rank].insert(0, files[rank][0])
+            elif type(said) is str:
+                wrong.setdefault(rank, "%.60s %s." % (os.path.basename(path), said))
+            else:
+                dumps[rank] = said
+        files = {rank: names[1:] for rank, names in files.items() if rank not in dumps and names[1:]}
+    remarks = [why for rank, why in sorted(wrong.items()) if rank not in dumps]
+    cut = sum(d.entries > most for d in dumps.values())
+    if cut:
+        remarks.insert(0, "Of %d dumps the newest %d calls are compared, and what is pending." % (cut, most))
+    return dict(sorted(dumps.items())), remarks
 
 
 # ---- what groups count, beyond their entries ----
@@ -423,14 +525,14 @@ def older(dump, given, others):
     calls = []
     for pg, (made, over) in sorted(dump.status.items()):
         name = dump.names.get(pg)
-        like = others.get((name, dump.groups.get(name)), [])
         comm = given.get((name, dump.groups.get(name)))
-        if made < 1 or made != over or comm is None or not like or any(c.kind >= SEND for c in like) or \
-                any(c.group == name for c in dump.calls):
+        if made < 1 or made != over or comm is None or any(c.group == name for c in dump.calls):
             continue
-        created = min(c.created for c in like) - 1
-        same = next((c for c in like if c.seqs[0] == made), None)
-        calls.append([comm, made, (same or like[0]).kind, same.count if same else 0, (same or like[0]).dtype, -1, 0, 1, 1, created, 0, created])
+        first, created, sends, numbered = others.get((name, dump.groups.get(name)), (None, 0, False, {}))
+        if first and not sends:
+            same = numbered.get(made)
+            like = same or first
+            calls.append([comm, made, like.kind, same.count if same else 0, like.dtype, -1, 0, 1, 1, created - 1, 0, created - 1])
     return calls
 
 
@@ -450,17 +552,28 @@ def settle_passed(dumps):
             if name in dump.groups:
                 mine = over.setdefault((name, dump.groups[name]), {})
                 mine[rank] = max(mine.get(rank, 0), last)
+    sorted_ends = {key: sorted(((seq, r) for r, seq in mine.items()), reverse=True) for key, mine in over.items()}
     for rank, dump in dumps.items():
         for call in dump.calls:
+            if call.state == "completed":
+                continue
             key = call.group, dump.groups[call.group]
-            ends = sorted((seq for r, seq in over.get(key, {}).items() if r != rank), reverse=True)
-            most = ends[len(key[1]) // 2 - 1:] if len(key[1]) > 2 else []  # more than half of the others have come so far
+            whole = sorted_ends.get(key, [])
+            half = len(key[1]) // 2 - 1
+            ends = [seq for seq, r in whole[:2] if r != rank]
+            # more than half of the others have come so far
+            most = without_own(whole, (over.get(key, {}).get(rank), rank), half) if len(key[1]) > 2 else []
             if call.state != "completed" and call.kind < SEND and call.seqs[0] and \
                     (any(kinds.get((*key, seq)) in TOGETHER for seq in ends[:1] if call.seqs[0] <= seq) or
                      any(kinds.get((*key, seq)) in (*TOGETHER, UNEVEN) for seq in most[:1] if call.seqs[0] <= seq)):
                 call.state = "completed"
             elif call.state != "completed" and call.kind >= SEND and met(call, dumps, key):
                 call.state = "completed"
+
+
+def without_own(ends, own, at):
+    """The number at that place of those of the other ranks, in a list; []: there are not so many."""
+    return [seq for seq, r in ends[at + (at < len(ends) and own[0] is not None and own >= ends[at]):][:1]]
 
 
 def met(call, dumps, key):
@@ -521,12 +634,15 @@ def other_times(dumps):
 def other_ages(dumps):
     """A file that was written before the others made the call in which they wait says nothing of that call."""
     waits = {rank: dump.calls[waits_at(dump.calls)] for rank, dump in dumps.items() if dump.calls}
-    waits = {rank: call for rank, call in waits.items() if call.state != "completed"}
+    waited = {}  # key -> when the ranks made it that wait in it
+    for call in waits.values():
+        if call.state != "completed":
+            waited.setdefault(call.key(), []).append(call.created)
     written = sorted(dump.written for dump in dumps.values())
     wrong = {}
     for rank, dump in dumps.items():
         known = {call.key() for call in dump.calls}
-        lacks = sorted(call.created for call in waits.values() if call.key() not in known)
+        lacks = sorted(t for key, made in waited.items() if key not in known for t in made)
         before = [t for t in lacks if t > dump.written + 10 ** 9]
         if dump.written < dump.last():
             continue  # the file's time says nothing
@@ -551,6 +667,7 @@ def set_aside(dumps):
 
 def main():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    gc.disable()  # nothing here goes in circles
     try:
         dumps, remarks = read(sys.argv[1])
         remarks = set_aside(dumps) + remarks
@@ -560,8 +677,8 @@ def main():
         return say(error=str(e))
     if not dumps:
         return say(error=clean("holds no Flight Recorder dump" + "".join(": " + r for r in remarks[:1])))
-    told = [r for d in dumps.values() for ranks in d.groups.values() for r in ranks or ()]
-    nranks = max(list(dumps) + told) + 1
+    told = {ranks for d in dumps.values() for ranks in d.groups.values() if ranks}
+    nranks = max(list(dumps) + [max(ranks) for ranks in told]) + 1
     if nranks - len(dumps) > ABSENT:
         return say(error="holds dumps of %d ranks, and rank %d is named in them or by a file: too many are missing" %
                    (len(dumps), nranks - 1))
@@ -571,7 +688,7 @@ def main():
     given = communicators(groups, nranks, int(sys.argv[2]))
     # No dump says when it was written: when the time of the first pending call was over.
     calls = [c for d in dumps.values() for c in d.calls]
-    waits = [c.created for c in calls if c.state != "completed"]
+    earliest = min((c.created for c in calls if c.state != "completed"), default=None)
     over = min([c.created + c.timeout for c in calls if c.state != "completed"] + [1 << 62])
     newest = max([0 if over == 1 << 62 else over] + [d.last() for d in dumps.values()])
     library = next((d.library for d in dumps.values() if d.library), "(version not recorded)")
@@ -588,13 +705,22 @@ def main():
         said.append("%d process groups of %d are left out, there is no room: %.60s." % (len(left), len(given), ", ".join(left)))
     say(ranks=nranks, counted=int(bool(told)), remarks=clean(" ".join(said + remarks[:4]))[:1000],
         library=clean("%s %s" % ("gloo" if any(c.library == "gloo" for c in calls) else "NCCL", library)))
-    others = {}
+    wanted = {}  # group and its ranks -> numbers of calls that a dump counts
+    for d in dumps.values():
+        for pg, (made, ended) in d.status.items():
+            if made == ended:
+                wanted.setdefault((d.names.get(pg), d.groups.get(d.names.get(pg))), set()).add(made)
+    others = {}  # group and its ranks -> its first call here, when the first was made, whether it has sends, calls by those numbers
     for d in dumps.values():
         for c in d.calls:
-            others.setdefault((c.group, d.groups[c.group]), []).append(c)
+            key = c.group, d.groups[c.group]
+            first, created, sends, numbered = others.get(key, (c, c.created, False, {}))
+            others[key] = first, min(created, c.created), sends or c.kind >= SEND, numbered
+            if c.seqs[0] in wanted.get(key, ()):
+                numbered.setdefault(c.seqs[0], c)
     for rank in range(nranks):
         if rank in dumps:
-            tell_rank(rank, dumps[rank], given, newest, is_undated(dumps[rank], waits, over), others)
+            tell_rank(rank, dumps[rank], given, newest, is_undated(dumps[rank], earliest, over), others)
         else:  # what others say of it
             say(rank=rank, present=0, before=0, newest=newest, cut=0, undated=0, stack="", calls=[],
                 comms=comms_of(rank, [key for key in given if rank in key[1]], given, {}))

@@ -255,9 +255,13 @@ char *view_error(const struct rank_view *view, char *buf, size_t len)
 
 char *view_call(const struct record *r, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s count %lu %s%s%s", call_kind_name((enum call_kind)r->kind), r->count,
-		 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements",
-		 r->op >= 0 ? " " : "", r->op >= 0 ? redop_name((enum redop)r->op) : "");
+	if (r->dtype >= DT_COUNT && r->count == 0) /* its amounts are not recorded */
+		snprintf(buf, len, "%s", call_kind_name((enum call_kind)r->kind));
+	else
+		snprintf(buf, len, "%s count %lu %s%s%s", call_kind_name((enum call_kind)r->kind),
+			 r->count,
+			 r->dtype < DT_COUNT ? dtype_name((enum dtype)r->dtype) : "elements",
+			 r->op >= 0 ? " " : "", r->op >= 0 ? redop_name((enum redop)r->op) : "");
 	return buf;
 }
 bool view_finished(const struct rank_view *view)

@@ -54,4 +54,6 @@ submit killed -
 within 60 grep -q 'verdict' "$work/killed.log"
 holds "a rank that dies: $(cat "$work/killed.log")" grep -q '^# verdict: outcome=died class=rank-killed ranks=1 ' "$work/killed.log"
 scancel "$job"
+within 30 is_empty || fail "a job that goes on"
+pause 2
 finish

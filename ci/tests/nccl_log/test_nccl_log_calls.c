@@ -44,7 +44,7 @@ UNIT_TEST(test_no_init, "without Init lines")
 	nccl_log_release(&log);
 }
 
-/* Of a log without end memory is kept for the communicators with the newest lines, and the log says so. */
+/* Memory of a log without end is kept for the communicators with the newest lines, and the log says so. */
 UNIT_TEST(test_without_end, "30,000 communicators, one after the other")
 {
 	enum { COMMS = 30000 };

@@ -43,3 +43,30 @@ UNIT_TEST(test_no_init, "without Init lines")
 		 log.comms[1].nranks == 2, log.comms[1].n_members == 4);
 	nccl_log_release(&log);
 }
+
+/* Memory of a log without end is kept for the communicators with the newest lines, and the log says so. */
+UNIT_TEST(test_without_end, "30,000 communicators, one after the other")
+{
+	enum { COMMS = 30000 };
+	struct lines lines;
+	struct nccl_log log;
+
+	lines_open(&lines, 2, 2);
+	for (int i = 1; i <= COMMS; i++) {
+		lines_say(&lines, 0,
+			  "ncclCommInitRank comm 0x%x rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId "
+			  "1000 commId 0x%x - Init START",
+			  i, i);
+		lines_say(&lines, 0,
+			  "AllReduce: opCount 0 sendbuff 0x1 recvbuff 0x1 count 1 datatype 7 op 0 "
+			  "root "
+			  "0 comm 0x%x [nranks=2] stream 0x1",
+			  i);
+	}
+	lines_read(&lines, &log);
+	UNIT_ALL(log.forgotten > 0, log.forgotten < COMMS / 2,
+		 log.n_comms + log.forgotten == COMMS);
+	CU_ASSERT_STRING_EQUAL(log.comms[log.n_comms - 1].id, "0x7530");
+	CU_ASSERT_PTR_NOT_NULL(nccl_member_call(log.comms[log.n_comms - 1].members[0], 1));
+	nccl_log_release(&log);
+}

@@ -147,6 +147,18 @@ UNIT_TEST(test_shapes,
 	nccl_log_release(&log);
 }
 
+/* A memory of a program's line does not serve the message of the same words. */
+UNIT_TEST(test_sets, "a line of a program, and a message of the same words")
+{
+	static const char text[] = "CUDA error 12\na:1:1 [0] NCCL INFO CUDA error 12\n"
+				   "CUDA error 34\na:1:1 [0] NCCL INFO CUDA error 34\n";
+	struct nccl_log log;
+
+	lines_read_text(&log, text, sizeof(text) - 1);
+	UNIT_ALL(log.nccl_lines == 2, log.lines == 4);
+	nccl_log_release(&log);
+}
+
 static char *printed(const char *path, bool jit)
 {
 	struct error err = { .rank = -1 };

@@ -136,8 +136,8 @@ void nccl_log_drop(struct nccl_log *log)
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 
-		log->forgotten += comm->forgotten;
 		if (comm->moved) {
+			log->forgotten += comm->forgotten;
 			nccl_comm_free(comm);
 			continue;
 		}

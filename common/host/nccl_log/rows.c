@@ -256,10 +256,13 @@ struct remembered *rows_remembered(struct rows *rows, uint64_t shape)
 bool rows_find(struct rows *rows, enum row_set set, const char *text, size_t len, uint64_t shape,
 	       struct found *found)
 {
-	struct remembered *place = shape ? rows_remembered(rows, shape) : NULL;
+	struct remembered *place;
 	bool sure = true; /* no row before it asks for certain digits */
 	int i, end = rows->from[set + 1];
 
+	/* a text may be asked for in several sets */
+	shape = shape ? (shape ^ (uint64_t)(set + 1) << 32) * 0x9e3779b97f4a7c15u | 1 : 0;
+	place = shape ? rows_remembered(rows, shape >> 1) : NULL;
 	if (place && place->shape == shape) {
 		if (place->item < 0)
 			return false;

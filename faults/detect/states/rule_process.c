@@ -157,7 +157,7 @@ static size_t count_alike(const struct rule_ctx *ctx)
  * is between, may be the cause. */
 static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 {
-	bool awaited = false, gave_up = true, any = false, lost = true;
+	bool awaited = false, gave_up = true, any = false, lost = true, by_itself = false;
 
 	for (int i = 0; i < ctx->evidence->nranks; i++) {
 		const struct evidence_rank *r = &ctx->evidence->ranks[i];
@@ -165,10 +165,11 @@ static bool is_no_cause(const struct rule_ctx *ctx, size_t alike)
 		awaited |= r->present && r->view.process < PROCESS_EXITED &&
 			   r->view.completed < r->view.issued;
 		any |= has_ended(r);
+		by_itself |= has_ended(r) && !was_ended(r);
 		lost &= !has_ended(r) || was_ended(r) || evidence_lost_peer(r);
 		gave_up &= !has_ended(r) || evidence_gave_up(r);
 	}
-	return (any && (gave_up || lost)) || (alike > 1 && !awaited);
+	return (any && gave_up) || (by_itself && lost) || (alike > 1 && !awaited);
 }
 
 /* No rank is the culprit: the ends are noted. */

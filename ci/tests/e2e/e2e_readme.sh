@@ -14,7 +14,14 @@ cat >table.txt <<'END'
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
 # nccl-tests version 2.13 all_reduce
 #  Rank  0 Group  0 Pid   1 on  a device  0 [0x00] H100
-   268435456      67108864     float     sum      -1   1000.0  268.44  469.76      0   1000.0  268.44  469.76      0
+#  Rank  1 Group  0 Pid   2 on  a device  1 [0x00] H100
+#  Rank  2 Group  0 Pid   3 on  a device  2 [0x00] H100
+#  Rank  3 Group  0 Pid   4 on  a device  3 [0x00] H100
+#  Rank  4 Group  0 Pid   5 on  a device  4 [0x00] H100
+#  Rank  5 Group  0 Pid   6 on  a device  5 [0x00] H100
+#  Rank  6 Group  0 Pid   7 on  a device  6 [0x00] H100
+#  Rank  7 Group  0 Pid   8 on  a device  7 [0x00] H100
+   268435456      67108864     float     sum      -1   1150.0  233.42  408.49      0   1150.0  233.42  408.49      0
 END
 left=()
 # as COMMAND...: the command with MPI and small sizes, which later options say; $rc, $work/out, $work/err

@@ -120,6 +120,64 @@ UNIT_TEST(test_between, "a rank that exits, and is reaped, in the midst of a loo
 	finish();
 }
 
+/* A second process, which says that it is a rank once it may. */
+static pid_t start_second(struct record_memory *second, int fd, const int *may)
+{
+	pid_t pid = fork();
+	struct link link;
+	int32_t own;
+	char byte;
+
+	if (pid != 0)
+		return pid;
+	if (read(may[0], &byte, 1) != 1)
+		_exit(1);
+	own = getpid();
+	second->header.pid = own;
+	link_init(&link, link_connect(m.config.key, 0, NULL));
+	link_send(&link, MESSAGE_HELLO, &own, sizeof(own), fd);
+	sleep(60);
+	_exit(0);
+}
+
+/* Both are heard in one look with the end of the only rank: the one is as old as that rank's calls, the other was started since. */
+UNIT_TEST(test_attempts, "a slow rank, and one of the next attempt")
+{
+	for (int next = 0; next < 2; next++) {
+		struct record_memory *second;
+		struct error err = { .rank = -1 };
+		int fd, may[2];
+		pid_t pid = 0;
+
+		start(EXITS);
+		CU_ASSERT_EQUAL_FATAL(pipe(may), 0);
+		CU_ASSERT_EQUAL_FATAL(recorder_create("second", &second, &fd, &err), 0);
+		second->header.preloaded = second->header.rank = 1;
+		if (!next)
+			pid = start_second(second, fd, may);
+		clock_sleep(0.05);
+		memory->ring[1].enqueued_ns = clock_ns();
+		memory->header.issued_ticket = 1;
+		CU_ASSERT_EQUAL(write(word[1], "", 1), 1);
+		CU_ASSERT_EQUAL(waitpid(rank, NULL, 0), rank);
+		clock_sleep(0.05);
+		if (next)
+			pid = start_second(second, fd, may);
+		CU_ASSERT_EQUAL(write(may[1], "", 1), 1);
+		clock_sleep(0.05);
+		for (double until = clock_seconds() + 0.2; clock_seconds() < until;)
+			monitor_look(&m);
+		CU_ASSERT_EQUAL(m.nranks, next ? 1 : 2);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		munmap(second, sizeof(*second));
+		close(fd);
+		close(may[0]);
+		close(may[1]);
+		finish();
+	}
+}
+
 UNIT_TEST(test_exec, "a rank that becomes another program leaves, and is killed by nothing")
 {
 	start(EXECS);

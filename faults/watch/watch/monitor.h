@@ -185,7 +185,6 @@ struct monitor {
 	uint64_t compare_ns;	/* when compare() is next asked */
 	struct pace_watch pace; /* leader: of this host's ranks */
 	uint64_t leaves_ns; /* since a signal told this process, or a member, to end; 0: none did */
-	bool all_gone;	    /* all ranks of a preloaded program were, at the last look */
 	bool orphaned;	    /* of a preloaded program: the command has ended; the caller's */
 	bool ended;
 	int exit_code;

@@ -480,12 +480,37 @@ static bool all_gone(const struct monitor *m)
 	return m->config.preloaded && gone > 0 && gone == m->nranks;
 }
 
-/* Ranks that come once all were seen to be gone are of the program's next attempt: they wait until these are forgotten. A
- * rank that is heard in the same look as the end of the others was only slow. */
+/* Returns true if the process has started after the last call of all ranks here; also where that cannot be read. */
+static bool started_after(const struct monitor *m, pid_t pid)
+{
+	struct timespec boot, now;
+	struct proc_stat stat;
+	uint64_t last = 0, tick = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK), since_boot;
+
+	for (size_t i = 0; i < m->nranks; i++) {
+		const struct record_memory *memory = m->memories[i];
+		uint64_t newest = record_get(&memory->header.issued_ticket);
+
+		last = newest && memory->ring[newest % RECORD_RING].enqueued_ns > last
+			       ? memory->ring[newest % RECORD_RING].enqueued_ns
+			       : last;
+	}
+	if (!proc_stat_read(&stat, pid, 0))
+		return true;
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	/* both are this process' time namespace's */
+	since_boot = (uint64_t)((boot.tv_sec - now.tv_sec) * 1000000000 + boot.tv_nsec -
+				now.tv_nsec + clock_namespace_ns);
+	return (stat.started + 1) * tick >= last + since_boot;
+}
+
+/* Ranks that come once all are gone, of processes that have started since, are of the program's next attempt: they wait until
+ * these are forgotten. A rank that is older was only slow. */
 static bool is_early(const struct monitor *m, const struct monitor_peer *peer)
 {
-	return peer->rank < 0 && m->all_gone && all_gone(m) &&
-	       link_next(&peer->link) == MESSAGE_HELLO;
+	return peer->rank < 0 && all_gone(m) && link_next(&peer->link) == MESSAGE_HELLO &&
+	       started_after(m, link_peer(peer->link.fd).pid);
 }
 
 /* Returns true if it joins another monitor, that of its job: the message waits in its connection for that one. */
@@ -540,7 +565,6 @@ void members_look(struct monitor *m, uint64_t now)
 		if (m->config.preloaded)
 			members_expect(m, &rank->view, m->memories[i]);
 	}
-	m->all_gone = all_gone(m);
 }
 
 bool members_any(const struct monitor *m)

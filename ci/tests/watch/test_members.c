@@ -152,7 +152,8 @@ UNIT_TEST(test_attempts, "a slow rank, and one of the next attempt")
 		start(EXITS);
 		CU_ASSERT_EQUAL_FATAL(pipe(may), 0);
 		CU_ASSERT_EQUAL_FATAL(recorder_create("second", &second, &fd, &err), 0);
-		second->header.preloaded = second->header.rank = 1;
+		second->header.preloaded = 1;
+		second->header.rank = 1;
 		if (!next)
 			pid = start_second(second, fd, may);
 		clock_sleep(0.05);

@@ -252,15 +252,18 @@ static void say_traced(const struct monitor *m, const struct rank_view *views, s
 	for (size_t i = 0; i < n; i++) {
 		const struct rank_view *v = &views[i];
 		pid_t tracer = v->traced && memory_of(m, v) ? proc_tracer(v->pid) : 0;
+		char number[32] = ""; /* not known on another host, or in another namespace */
 		struct proc_stat stat;
 
 		if (!v->traced)
 			continue;
-		printf("# rank %d (%s pid %d) is looked at by %s (pid %d): detach that; the run "
-		       "waits %g s for it\n",
+		if (tracer > 0)
+			snprintf(number, sizeof(number), " (pid %d)", (int)tracer);
+		printf("# rank %d (%s pid %d) is looked at by %s%s: detach that; the run waits "
+		       "%g s for it\n",
 		       v->rank, v->host, v->pid,
 		       tracer > 0 && proc_stat_read(&stat, tracer, 0) ? stat.name : "a debugger",
-		       (int)tracer, m->config.decide.partition_seconds);
+		       number, m->config.decide.partition_seconds);
 		fflush(stdout);
 		return;
 	}

@@ -157,7 +157,7 @@ pid = int(sys.argv[1])
 ptrace(SEIZE, pid, None, None)
 ptrace(INTERRUPT, pid, None, None)
 os.waitpid(pid, WALL)
-time.sleep(2)
+time.sleep(3)
 ptrace(DETACH, pid, None, None)
 END
 sleep 1

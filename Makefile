@@ -48,7 +48,7 @@ REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c,$(wildcard bench/*.c))
 # The rooms whose unit tests are built and run. Sanitizers go over the rooms that read what strangers wrote, and what those
 # share: records, evidence, dumps, logs, links, topologies, options. ROOMS='*' SANITIZE=... goes over all.
-UNTRUSTED := base settings options topo nccl_log nccl_check reconcile record run compare evidence find answer probe diagnoser preload decide watch
+UNTRUSTED := base settings net options topo nccl_log nccl_check reconcile record run compare evidence find answer probe diagnoser preload decide watch
 ROOMS ?= $(if $(SANITIZE),$(UNTRUSTED),*)
 UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/test_*.c))
 MPI_UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/mpi_test_*.c))
@@ -279,7 +279,7 @@ record-alone:
 		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
-PRELOAD_SRC := $(wildcard faults/watch/library/*.c) faults/watch/preload/fault_spec.c $(RECORD_ALONE) faults/watch/watch/link.c \
+PRELOAD_SRC := $(wildcard faults/watch/library/*.c) faults/watch/preload/fault_spec.c $(RECORD_ALONE) common/lib/net/link.c \
 	common/lib/base/parse.c common/lib/base/keys.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \

@@ -3,7 +3,7 @@
 
 #include <sys/random.h>
 
-#include "watch/uplink.h"
+#include "net/uplink.h"
 
 static void open_uplink(struct rank *r)
 {

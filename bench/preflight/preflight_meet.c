@@ -10,7 +10,7 @@
 #include "base/parse.h"
 #include "process/task.h"
 #include "settings/rank_groups.h"
-#include "watch/uplink.h"
+#include "net/uplink.h"
 
 #define RING_FROM     64 /* hosts: a ring and its doublings */
 #define ROUND_SECONDS 30.0

@@ -5,7 +5,7 @@
 #include "machine/reading.h"
 #include "machine/preflight_net.h"
 #include "process/launch.h"
-#include "watch/link.h"
+#include "net/link.h"
 
 struct preflight_guest {
 	struct link link; /* of the leader itself: closed */

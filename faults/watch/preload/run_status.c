@@ -8,7 +8,7 @@
 #include "preload/run_ranks.h"
 #include "evidence/stacks_text.h"
 #include "probe/probe.h"
-#include "watch/link.h"
+#include "net/link.h"
 #include "watch/message.h"
 
 #define STACK_SECONDS  0.7 /* for all */

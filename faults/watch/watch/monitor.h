@@ -15,7 +15,7 @@
 #include "record/record.h"
 #include "record/view.h"
 #include "decide/decide.h"
-#include "watch/link.h"
+#include "net/link.h"
 
 #define MONITOR_NODES 4096 /* nodes that the root accepts */
 

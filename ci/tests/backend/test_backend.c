@@ -46,8 +46,8 @@ UNIT_TEST(test_tables_complete, "tables are complete")
 #else
 	CU_ASSERT_EQUAL(n, 2);
 #endif
-	UNIT_ALL(backend_at((size_t)n - 2) == &backend_mpi,
-		 backend_at((size_t)n - 1) == &backend_null);
+	UNIT_ALL(backend_at((size_t)n - 1) == &backend_mpi,
+		 backend_at((size_t)n - 2) == &backend_null);
 }
 
 /* Flags by name equal those of the table, also for backends that this build lacks. */

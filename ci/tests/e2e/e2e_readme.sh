@@ -29,6 +29,7 @@ while IFS= read -r command; do
 		expect_rc 0 "$command:"
 		;;
 	'cd build') ;;
+	*torchrun*all_reduce_perf) left+=("$command: PyTorch (its variables: ci/tests/bench/e2e_without_mpi.sh)") ;;
 	*torchrun*) left+=("$command: PyTorch") ;;
 	srun*) left+=("$command: Slurm (ci/tests/installed/e2e_slurm.sh)") ;;
 	'mpirun ./preflight'*) left+=("$command: ci/tests/bench/e2e_preflight.sh") ;;

@@ -4,17 +4,18 @@
 #include "backend/mpi_half.h"
 #include "base/parse.h"
 
+/* MPI's comes last: its library is opened where no other is meant. */
 const struct backend_ops *backend_at(size_t i)
 {
-	const struct mpi_half *mpi = mpi_half(NULL);
-	const struct backend_ops *all[] = {
+	static const struct backend_ops *const own[] = {
 #ifdef HAVE_NCCL
 		&backend_nccl,
 #endif
-		mpi ? mpi->backend : &backend_null, mpi ? &backend_null : NULL
+		&backend_null,
 	};
+	const struct mpi_half *mpi = i == LENGTH(own) ? mpi_half(NULL) : NULL;
 
-	return i < LENGTH(all) ? all[i] : NULL;
+	return i < LENGTH(own) ? own[i] : mpi ? mpi->backend : NULL;
 }
 
 const struct backend_ops *backend_find(const char *name)

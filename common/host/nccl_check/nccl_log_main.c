@@ -8,6 +8,7 @@ struct arguments {
 	struct error err; /* the first file that can't be read */
 	int files, rank;  /* -r RANK holds for the files after it */
 	const char *topo;
+	bool json;
 };
 
 static void read_file(struct argp_state *state, void *into, char *text)
@@ -40,6 +41,7 @@ static void check(struct argp_state *state, void *into)
 static const struct argument rows[] = {
 	{ "topo", 't', "FILE", ARGUMENT(TEXT, struct arguments, topo) },
 	{ "causes", 'c', "FILE", .kind = ARGUMENT_OWN, .take = take_causes },
+	{ "json", 'j', NULL, ARGUMENT(FLAG, struct arguments, json) },
 	{ "rank", 'r', "RANK", ARGUMENT(WHOLE, struct arguments, rank), .min = -1,
 	  .most = NCCL_LOG_RANKS - 1 },
 };
@@ -74,7 +76,9 @@ int main(int argc, char **argv)
 		topo_read_xml(&topo, arguments.topo, err);
 	if (err->code == 0 && is_empty(&arguments.log))
 		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
-	if (err->code == 0) /* where printing fails, output_guard tells of it */
+	if (err->code == 0 && arguments.json) /* where printing fails, output_guard tells of it */
+		nccl_log_print_json(stdout, &arguments.log);
+	else if (err->code == 0)
 		nccl_log_print(stdout, &arguments.log, arguments.topo ? &topo : NULL);
 	code = err->code ? (int)err->outcome
 	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits ||

@@ -127,6 +127,14 @@ static json_t *verdict_json(const struct answer *d, const struct evidence *e)
 			 json_value_text(culprits));
 }
 
+void answer_print_json(FILE *out, const struct answer *d, const struct evidence *e)
+{
+	json_t *verdict = must(verdict_json(d, e));
+
+	json_value_print(out, verdict);
+	json_decref(verdict);
+}
+
 static int save_verdict(const struct answer *d, const struct evidence *e, const char *path)
 {
 	json_t *verdict = verdict_json(d, e);

@@ -16,7 +16,7 @@ struct arguments {
 	struct run_settings run;
 	bool wait, preflight;
 	int command;	   /* where it begins in argv, 0: nowhere */
-	bool status;	   /* asks how runs are, and starts none */
+	bool status, json; /* asks how runs are, and starts none */
 	const char *which; /* run, NULL: all */
 };
 
@@ -120,6 +120,8 @@ static void check(struct argp_state *state, void *into)
 {
 	const struct arguments *a = into;
 
+	if (a->json && !a->status)
+		argument_refuse(state, "--json goes with --status");
 	if (!a->command && !a->status)
 		argument_refuse(state, "which command?");
 }
@@ -144,6 +146,7 @@ static const struct argument rows[] = {
 	{ "topo", 0, "SPEC|FILE.xml", ARGUMENT_OWN, .take = take_topo },
 	{ "trace", 0, "FILE", OF(OWN, run.meter.trace), .take = take_file },
 	{ "status", 0, NULL, OF(FLAG, status) },
+	{ "json", 0, NULL, OF(FLAG, json) },
 	{ "quiet", 'q', NULL, OF(FLAG, run.quiet) },
 };
 
@@ -259,7 +262,7 @@ int main(int argc, char **argv)
 
 	arguments_read(&table, argc, argv, &a);
 	if (a.status)
-		return run_status_ask(a.which);
+		return run_status_ask(a.which, a.json);
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;

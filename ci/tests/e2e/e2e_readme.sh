@@ -49,7 +49,7 @@ while IFS= read -r command; do
 	*'--torch DIR')
 		python3 "$top/ci/tests/schedules/generate.py" dumps --seed 1 --count 1 --calls collectives --edits skip >/dev/null
 		run ./hang_diagnose --torch dumps/0000
-		expect_out '^culprits '
+		expect_out '^culprits? +rank'
 		;;
 	./nccl_log*)
 		cp "$top/ci/tests/data/logs/nccl230-function.log" nccl-a-1.log

@@ -140,8 +140,10 @@ static bool some_never_met(const struct rule_ctx *ctx, struct finding *f)
 	const struct evidence *e = ctx->evidence;
 	const char *absent = "";
 
+	/* recorders of many ranks stay on disk: that of such a rank alone is looked at */
 	for (int i = 0; i < e->nranks && !*absent; i++)
-		if (e->ranks[i].recorder && e->ranks[i].recorder->outcome == OUTCOME_HANG)
+		if (view_finished(view_of(ctx, i)) && view_of(ctx, i)->outcome == OUTCOME_HANG &&
+		    e->ranks[i].recorder)
 			absent = e->ranks[i].recorder->culprits;
 	for (int i = 0; i < e->nranks; i++)
 		if (rank_list_has(absent, i))

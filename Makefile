@@ -2,7 +2,7 @@
 #
 #   make                                          all binaries
 #   make V=1                                      show every command
-#   make NCCL=0                                   MPI backend only
+#   make NCCL=0, make MPI=0                       without that backend
 #   make hangar_run                               what watches programs and reads what they left; without MPI, NCCL, CUDA
 #   make CUDA_HOME=/opt/cuda NCCL_HOME=/opt/nccl  look for CUDA and NCCL there first
 #   make unit e2e                                 parts of `make test`, without set-up
@@ -32,7 +32,7 @@ PROGRAMS := faults/detect/find/hang_diagnose.c faults/watch/preload/hangar_run.c
 # houses that its own may use (ci/check_layers).
 HOUSES := lib harness predict host inject detect watch bench
 lib := $(addprefix common/lib/,base settings process net profiler)
-harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl report measure schedule)
+harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl backend/null report measure schedule)
 predict := $(addprefix common/predict/,pairs topo model live command)
 host := $(addprefix common/host/,nccl_log nccl_check machine reconcile)
 inject := faults/inject
@@ -40,7 +40,7 @@ detect := $(addprefix faults/detect/,record run compare evidence answer finding 
 watch := $(addprefix faults/watch/,pace probe decide watch diagnoser preload library)
 bench := bench/preflight bench/recover
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
-LIB_SRC := $(filter-out $(PROGRAMS) faults/watch/library/% bench/recover/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
+LIB_SRC := $(filter-out $(PROGRAMS) faults/watch/library/% bench/recover/% common/harness/backend/mpi/%,$(wildcard $(LIB_DIRS:%=%/*.c)))
 CU_SRC := $(wildcard common/*/*/*.cu common/*/*/*/*.cu)
 PERF_SRC := $(wildcard bench/*_perf.c)
 # The names in bench/collectives.h, each with a file.
@@ -48,16 +48,21 @@ REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c,$(wildcard bench/*.c))
 # The rooms whose unit tests are built and run. Sanitizers go over the rooms that read what strangers wrote, and what those
 # share: records, evidence, dumps, logs, links, topologies, options. ROOMS='*' SANITIZE=... goes over all.
-UNTRUSTED := base settings options topo nccl_log nccl_check reconcile record run compare evidence find answer probe diagnoser preload decide watch
+UNTRUSTED := base settings net options topo nccl_log nccl_check reconcile record run compare evidence find answer probe diagnoser preload decide watch
 ROOMS ?= $(if $(SANITIZE),$(UNTRUSTED),*)
 UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/test_*.c))
 MPI_UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/mpi_test_*.c))
 TOOL_SRC := $(wildcard ci/tests/tools/tool_*.c)
 
 # ---- MPI -------------------------------------------------------------------------------------
-# Flags are asked for, so that CC may be any compiler. Empty where MPI is not installed: see mpi-found.
-MPI_CFLAGS := $(shell mpicc --showme:compile 2>/dev/null || pkg-config --cflags ompi-c 2>/dev/null)
-MPI_LIBS := $(shell mpicc --showme:link 2>/dev/null || pkg-config --libs ompi-c 2>/dev/null)
+# Flags are asked for, so that CC may be any compiler, once, and by what needs them alone: MPI's half, which programs open at run
+# time, and tests. Empty where MPI is not installed.
+MPI_CFLAGS = $(eval MPI_CFLAGS := $$(shell mpicc --showme:compile 2>/dev/null || pkg-config --cflags ompi-c 2>/dev/null))$(MPI_CFLAGS)
+MPI_LIBS = $(eval MPI_LIBS := $$(shell mpicc --showme:link 2>/dev/null || pkg-config --libs ompi-c 2>/dev/null))$(MPI_LIBS)
+ifeq ($(MPI),0)
+MPI_CFLAGS :=
+MPI_LIBS :=
+endif
 
 # ---- CUDA and NCCL ---------------------------------------------------------------------------
 MACHINE := $(shell uname -m)
@@ -119,7 +124,7 @@ SANITIZE_FLAGS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=
 	-fno-omit-frame-pointer)
 # Headers are included by room: "base/error.h"; the C library's, by base/c.h, in all. Tests alone see the whole tree.
 INCLUDES := -Icommon/lib -Icommon/harness -Icommon/predict -Icommon/host -Ifaults -Ifaults/detect -Ifaults/watch -Ibench -include base/c.h
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) $(MPI_CFLAGS:-I%=-isystem %) \
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) \
 	$(CUDA_CFLAGS) -pthread $(SANITIZE_FLAGS) $(CFLAGS)
 # PCH=1: base/c.h is compiled once, which takes a quarter off what a file costs; ccache keeps nothing of it. A file with other flags
 # than these reads the header.
@@ -133,11 +138,11 @@ ALL_LDFLAGS = -pthread $(SANITIZE_FLAGS) $(LDFLAGS)
 # STATIC=1: with all that a machine may lack inside, for packages.
 READER_LIBS = $(if $(STATIC),-Wl$(comma)-Bstatic $(INSIDE) -Wl$(comma)-Bdynamic,-ljansson -lexpat -lpcre2-8 -ldw -lelf) -lm -ldl -lpthread
 INSIDE := $(if $(STATIC),$(filter-out -lm -ldl -pthread -lpthread,$(shell pkg-config --static --libs jansson expat libpcre2-8 libdw libelf)))
-LIBS = $(MPI_LIBS) $(CUDA_LIBS) $(READER_LIBS)
+LIBS = $(CUDA_LIBS) $(READER_LIBS)
 
 # How fast test data are made and compared decides how long a checked run takes; how fast pairs add
 # up stands for the MPI library's own loops.
-$(BUILD)/obj/common/harness/check/%.o $(BUILD)/obj/common/predict/pairs/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
+$(BUILD)/obj/common/harness/check/%.o $(BUILD)/obj/pic/common/harness/check/%.o $(BUILD)/obj/common/predict/pairs/%.o: OPT := $(patsubst -O2,-O3,$(OPT))
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB := $(BUILD)/obj/libhangar.a
@@ -188,8 +193,8 @@ endif
 # Data that programs look for beside themselves.
 DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/specs/*.json))
 
-all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so $(DEMO) $(DATA) $(BUILD)/built.txt stale-data
-tests: $(UNIT) $(TOOL) $(FIRED) $(BARE) $(addprefix $(DOUBLE)/,subject subject-static schedule libyield.so)
+all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so mpi-half $(DEMO) $(DATA) $(BUILD)/built.txt stale-data
+tests: $(UNIT) $(TOOL) $(FIRED) mpi-tests $(addprefix $(DOUBLE)/,subject subject-static schedule libyield.so)
 
 # A library and programs that copy to any machine; neither MPI nor NCCL nor CUDA is asked for.
 hangar_run: $(READER_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt
@@ -279,11 +284,11 @@ record-alone:
 		-Wl,--no-undefined -o $(BUILD)/obj/record-alone.so $(RECORD_ALONE) -lc
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
-PRELOAD_SRC := $(wildcard faults/watch/library/*.c) faults/watch/preload/fault_spec.c $(RECORD_ALONE) faults/watch/watch/link.c \
+PRELOAD_SRC := $(wildcard faults/watch/library/*.c) faults/watch/preload/fault_spec.c $(RECORD_ALONE) common/lib/net/link.c \
 	common/lib/base/parse.c common/lib/base/keys.c common/lib/base/proc_stat.c common/lib/base/file.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
-	-pthread -MMD -MP -c -o $@ $<
+	-pthread $(MPI_INCLUDES) -MMD -MP -c -o $@ $<
 $(BUILD)/obj/pic/%.o: %.c $(FLAGS)
 	$(say) CC "$< (preload)"
 	@mkdir -p $(@D)
@@ -303,6 +308,28 @@ $(FAULT_TABLE).o: $(FAULT_TABLE).c $(FLAGS)
 $(BUILD)/libhangar.so: $(PRELOAD_OBJ)
 	$(say) LINK $@
 	$(Q)$(CC) -shared -Wl,--no-undefined -Wl,-z,nodelete -o $@ $^ -lc -ldl -lpthread -Wl,--as-needed -lm
+
+# MPI's half, which programs open at run time: the job over MPI and the mpi backend, and what these need of the library.
+MPI_HALF := $(BUILD)/libhangar_mpi.so
+MPI_FLAGS := $(BUILD)/obj/mpi-flags
+MPI_OBJ := $(patsubst %.c,$(BUILD)/obj/pic/%.o,$(wildcard common/harness/backend/mpi/*.c))
+MPI_PARTS := $(patsubst %.c,$(BUILD)/obj/pic/%.o,$(wildcard common/harness/check/check_[cpv]*.c) \
+	$(addprefix common/lib/base/,call_value.c clock.c dtype.c error.c file.c outcome.c parse.c rank_list.c) common/lib/process/cgroup.c)
+$(MPI_OBJ): MPI_INCLUDES = $(MPI_CFLAGS:-I%=-isystem %)
+$(MPI_OBJ): $(MPI_FLAGS)
+$(MPI_FLAGS): FORCE
+	@mkdir -p $(@D)
+	@echo '$(MPI_CFLAGS) $(MPI_LIBS)' | cmp -s - $@ || echo '$(MPI_CFLAGS) $(MPI_LIBS)' >$@
+$(MPI_HALF): $(MPI_OBJ) $(MPI_PARTS)
+	$(say) LINK $@
+	$(Q)$(CC) -shared -Wl,--no-undefined -o $@ $^ $(MPI_LIBS) -lm -ldl -lpthread
+
+# Whether MPI is here is asked where these are made, and not when the Makefile is read.
+with_mpi = +$(Q)$(if $(MPI_LIBS),$(MAKE) --no-print-directory $(1),echo 'Open MPI not found (mpicc): $(2)')
+mpi-half: $(MPI_PARTS)
+	$(call with_mpi,$(MPI_HALF),building without the mpi backend)
+mpi-tests:
+	$(call with_mpi,$(BARE),building without its tests)
 
 DOUBLE_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -include common/lib/base/c.h -fPIC -pthread
 $(DOUBLE)/libcuda.so.1 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libnccl.so.2 $(DOUBLE)/subject $(DOUBLE)/schedule: ci/tests/preload/double/double.h
@@ -364,7 +391,7 @@ $(eval $(call stamp,$(LIST),$(LIB_OBJ)))
 
 # Asked for before anything is compiled, once.
 $(FLAGS): | libraries-found
-.PHONY: libraries-found mpi-found
+.PHONY: libraries-found parts-found mpi-half mpi-tests
 libraries-found:
 	@for header in jansson.h expat.h pcre2.h elfutils/libdwfl.h; do \
 		echo "#include <$$header>" | $(CC) $(CFLAGS) -DPCRE2_CODE_UNIT_WIDTH=8 -E -x c - >/dev/null 2>&1 || { \
@@ -372,13 +399,9 @@ libraries-found:
 				"jansson-devel expat-devel pcre2-devel elfutils-devel elsewhere)" >&2; exit 1; }; \
 	done
 
-$(READER_OBJ): MPI_CFLAGS :=
-# Before what includes mpi.h, or whatever else than the programs that read.
-$(filter-out $(READER_OBJ),$(LIB_OBJ)) $(call obj,$(filter-out $(READER_SRC),$(MAIN_SRC) $(PROGRAMS) $(UNIT_SRC) $(MPI_UNIT_SRC) \
-	$(TOOL_SRC) $(RIG_SRC))): | mpi-found
-mpi-found:
-	$(if $(MPI_CFLAGS),,$(error Open MPI not found: run `make install-deps`, or put mpicc on PATH; \
-		`make hangar_run` builds what needs no MPI))
+# Before what has no reader alone.
+$(filter-out $(READER_OBJ),$(LIB_OBJ)): | parts-found
+parts-found:
 	@$(if $(no_nccl),echo '$(no_nccl)',:)
 	@$(if $(strip $(not_there)),echo '$(strip $(not_there))',:)
 
@@ -389,7 +412,7 @@ $(PCH_FILE): common/lib/base/c.h $(FLAGS)
 $(BUILD)/obj/%.o: %.c $(FLAGS) $(PCH_FILE)
 	$(say) CC $<
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(MPI_INCLUDES) -MMD -MP -c -o $@ $<
 
 # A rule without a row in rule.h is declared by nothing.
 $(BUILD)/obj/faults/detect/find/%.o $(BUILD)/obj/faults/detect/states/%.o: WARNINGS += -Werror=missing-prototypes
@@ -437,7 +460,7 @@ registered:
 	done; [ -z "$$wrong" ]
 
 ENTRY_OBJ := $(PERF_SRC:bench/%.c=$(BUILD)/obj/entry/%.o)
-$(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS) | mpi-found
+$(ENTRY_OBJ): $(BUILD)/obj/entry/%.o: bench/perf_entry.c $(FLAGS) | parts-found
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DCOLLECTIVE=$(*:_perf=) -MMD -MP -c -o $@ $<
 
@@ -475,6 +498,7 @@ $(TOOL): $(BUILD)/tests/%: $(BUILD)/obj/ci/tests/tools/%.o $(MAIN_OBJ) $(RIG) $(
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $(LIBS)
 
+$(BUILD)/obj/ci/research/versus/bare_mpi.o: MPI_INCLUDES = $(MPI_CFLAGS:-I%=-isystem %)
 $(BARE): $(BUILD)/obj/ci/research/versus/bare_mpi.o
 	$(say) LINK $@
 	@mkdir -p $(@D)
@@ -505,8 +529,6 @@ $(DATA): $(BUILD)/%: common/predict/topo/%
 
 # It calls NCCL by itself: with NCCL's headers alone.
 $(BUILD)/recover_perf: $(call obj,bench/recover/recover_rank.c)
-# It meets over MPI.
-$(BUILD)/health: READER_LIBS += $(MPI_LIBS)
 define program # source
 $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(if $(filter $(1),$(READER_SRC)),$(READER),$(LIB))
 	$$(say) LINK $$@
@@ -514,4 +536,4 @@ $(BUILD)/$(call program_name,$(1)): $(call obj,$(1)) $(if $(filter $(1),$(READER
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
--include $(wildcard $(PRELOAD_OBJ:.o=.d) $(patsubst %,$(BUILD)/obj/%/*.d,bench entry $(LIB_DIRS) ci/tests/* ci/fuzz ci/research/versus))
+-include $(wildcard $(PRELOAD_OBJ:.o=.d) $(MPI_OBJ:.o=.d) $(MPI_PARTS:.o=.d) $(patsubst %,$(BUILD)/obj/%/*.d,bench entry $(LIB_DIRS) ci/tests/* ci/fuzz ci/research/versus))

@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include "backend/backend.h"
+#include "backend/mpi_half.h"
 #include "base/clock.h"
 #include "process/cgroup.h"
 #include "report/sink.h"
@@ -48,10 +49,11 @@ int perf_count_gpus(const char *backend)
 {
 	bool any = strcmp(backend, "auto") == 0;
 
-	for (size_t i = 0; backend_table[i]; i++)
-		if (backend_table[i]->flags & BACKEND_DEVICE &&
-		    (any || strcmp(backend, backend_table[i]->name) == 0))
-			return launch_count(backend_table[i]->devices);
+	const struct backend_ops *ops;
+
+	for (size_t i = 0; (ops = backend_at(i)); i++)
+		if (ops->flags & BACKEND_DEVICE && (any || strcmp(backend, ops->name) == 0))
+			return launch_count(ops->devices);
 	return 0;
 }
 
@@ -376,6 +378,17 @@ static int say_lost(const void *arg, enum launch_lost lost, double seconds)
 	return answer_exit_code(&verdict, expect);
 }
 
+int perf_start(const char *backend, int devices, int ranks, char **argv,
+	       const struct launch_guard *guard, struct error *err)
+{
+	bool any = strcmp(backend, "auto") == 0;
+
+	if (any ? devices > 0 : backend_lacks(backend, BACKEND_MPI))
+		return launch_ranks(ranks, argv, guard, err);
+	return mpi_half(NULL) ? launch_self(ranks, argv, guard, err)
+			      : backend_missing(backend, err);
+}
+
 static int start_bare(const struct program *program, struct options *options, struct error *err)
 {
 	bool counted = options->gpus || options->threads, shared = options->share_gpu;
@@ -395,7 +408,7 @@ static int start_bare(const struct program *program, struct options *options, st
 	warn_unwatched(program);
 	words = add_choice(program->argv, program->argc, counted, options->share_gpu && !shared,
 			   ranks);
-	code = launch_self(ranks, words, &guard, err);
+	code = perf_start(options->backend, devices, ranks, words, &guard, err);
 	free(words);
 	if (code == OUTCOME_OK)
 		output_room(err); /* mpirun ignores its own failed writes */
@@ -434,6 +447,10 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 		return fail(&err, &program);
 	if (options_launch_check(&launch, &options, argv[0], &err) < 0)
 		return fail(&err, &program);
+	if (launch.numbered && backend_has(options.backend, BACKEND_MPI)) {
+		backend_unmet(options.backend, launch.announced, &err);
+		return fail(&err, &program);
+	}
 	if (!launch.launched)
 		return start_bare(&program, &options, &err);
 	if (start_faults(&program, &err) < 0)

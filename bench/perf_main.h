@@ -36,3 +36,9 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 /* Returns the GPUs that a bare start may use with a backend, by its name or "auto": 0 for one without GPUs. Asked in a process
  * of its own: one that has opened CUDA must not fork. */
 int perf_count_gpus(const char *backend);
+
+/* A bare start: this program again, as so many ranks, which mpirun starts where the backend's are MPI's. `devices`: the GPUs
+ * above. Returns the exit code, or a negative errno with the error set. */
+struct launch_guard;
+int perf_start(const char *backend, int devices, int ranks, char **argv,
+	       const struct launch_guard *guard, struct error *err);

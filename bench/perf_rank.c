@@ -30,7 +30,7 @@ static int join(struct rank *r)
 {
 	const struct options *o = r->program->options;
 	const struct backend_ops *ops;
-	int rc = job_open(&r->job, &r->watch, &r->err, r->program->launch->announced);
+	int rc = job_open(&r->job, &r->watch, &r->err, r->program->launch);
 
 	if (rc < 0)
 		return rc;
@@ -43,8 +43,9 @@ static int join(struct rank *r)
 	if (rc < 0)
 		return rc;
 	if (!ops)
-		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENODEV,
-				 "--backend %s: this build does not have it", o->backend);
+		return backend_missing(o->backend, &r->err);
+	if (ops->flags & BACKEND_MPI && !r->job.ops->mpi)
+		return backend_unmet(ops->name, r->job.nranks, &r->err);
 	if (ops->devices() == 0)
 		return error_set(&r->err, OUTCOME_UNSUPPORTED, -ENODEV,
 				 "--backend %s: no usable GPU on this host", ops->name);
@@ -431,8 +432,9 @@ int perf_rank(void *arg)
 	r.watch = recorder_watch(&r.recorder);
 	watch_phase(&r.watch, PHASE_INIT);
 	rc = join(&r);
+	snprintf(r.run.culprits, sizeof(r.run.culprits), "%s", r.job.absent);
 	if (rc < 0)
-		return conclude(&r, rc, r.err.outcome != OUTCOME_ERROR);
+		return conclude(&r, rc, r.err.outcome != OUTCOME_ERROR && !r.job.alone);
 	if (r.job.spare) {
 		/* the launcher's number of this process is now another rank's */
 		atomic_store(&p->memory->header.rank, -1);

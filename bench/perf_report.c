@@ -15,6 +15,11 @@ int rank_explain_empty(struct rank *r)
 	if (!r->run.report)
 		return 0;
 	be->ops->facts(be, &facts);
+	if (be->ops->flags & BACKEND_NO_DATA)
+		return report_comment(&r->report,
+				      "Data check: none: the %s backend moves no data; the figures "
+				      "are those of hangar itself",
+				      be->ops->name);
 	if (be->ops->flags & BACKEND_DEVICE && r->program->options->nfaults == 0)
 		why = nccl_profiler_refusal(facts.library_code);
 	return why ? report_comment(&r->report, "Algorithm and protocol used: not known: %s", why)

@@ -3,7 +3,7 @@
 
 #include <sys/random.h>
 
-#include "watch/uplink.h"
+#include "net/uplink.h"
 
 static void open_uplink(struct rank *r)
 {
@@ -24,7 +24,7 @@ static void use_uplink(struct rank *r)
 void uplink_meet(struct rank *r)
 {
 	const struct launch *launch = r->program->launch;
-	char name[128], text[MPI_MAX_PORT_NAME] = "";
+	char name[128], text[JOB_TEXT] = "";
 	int end = 0;
 
 	if (launch->local < 1 || launch->local >= r->job.nranks)
@@ -33,8 +33,8 @@ void uplink_meet(struct rank *r)
 	if (r->job.rank == 0) {
 		open_uplink(r);
 		snprintf(text, sizeof(text), "%lx %s", r->uplink.token, r->uplink.address);
-		job_publish(name, text);
-	} else if (launch->local_rank == 0 && job_lookup(name, text) &&
+		job_publish(&r->job, name, text);
+	} else if (launch->local_rank == 0 && job_lookup(&r->job, name, text) &&
 		   sscanf(text, "%lx %n", &r->uplink.token, &end) == 1) {
 		snprintf(r->uplink.address, sizeof(r->uplink.address), "%.199s", text + end);
 	}

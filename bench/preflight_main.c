@@ -498,23 +498,30 @@ static int be_host(struct flight *f)
 	return code;
 }
 
-/* Starts mpirun on this host; ci/halves does so on several. */
+/* Starts the ranks of this host; ci/halves those of several. */
 static int start(const struct preflight_arguments *a, char **argv, struct error *err)
 {
 	bool known = strcmp(a->backend, "auto") == 0;
 	struct options options = { .gpus = a->local };
-	int ranks;
+	int devices = perf_count_gpus(a->backend), ranks, code;
 
-	for (size_t i = 0; backend_table[i]; i++)
-		known = known || strcmp(backend_table[i]->name, a->backend) == 0;
-	ranks = known ? options_launch_ranks(&options, perf_count_gpus(a->backend), err)
-		      : error_usage(err, "--backend %s: this build does not have it", a->backend);
-	int code = ranks > 0 ? launch_self(ranks, argv, &(struct launch_guard){ .seconds = 0 }, err)
-			     : ranks;
-
+	for (size_t i = 0; backend_at(i); i++)
+		known = known || strcmp(backend_at(i)->name, a->backend) == 0;
+	ranks = known ? options_launch_ranks(&options, devices, err)
+		      : backend_missing(a->backend, err);
+	code = ranks > 0 ? perf_start(a->backend, devices, ranks, argv,
+				      &(struct launch_guard){ .seconds = 0 }, err)
+			 : ranks;
 	if (err->code)
 		error_print(err, "preflight");
 	return err->code ? (int)err->outcome : code;
+}
+
+/* MPI finds no ranks that RANK or Slurm without PMIx numbers. */
+static bool meet_by_mpi(const struct preflight_arguments *a)
+{
+	return strcmp(a->backend, "auto") == 0 ? perf_count_gpus(a->backend) == 0
+					       : backend_has(a->backend, BACKEND_MPI);
 }
 
 int main(int argc, char **argv)
@@ -537,7 +544,7 @@ int main(int argc, char **argv)
 					"OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID LOCAL_RANK", 0);
 	if (!f.meeting.launch.launched && !a.no_calls)
 		return start(&a, argv, &err);
-	f.unmade = f.meeting.launch.apart && !a.no_calls;
+	f.unmade = f.meeting.launch.numbered && !a.no_calls && meet_by_mpi(&a);
 	a.no_calls = a.no_calls || f.unmade;
 	if (local_rank > 0)
 		return a.no_calls ? OUTCOME_OK : be_rank(&a, &f.meeting.launch);

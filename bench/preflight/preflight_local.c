@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "watch/link.h"
+#include "net/link.h"
 
 static struct sockaddr_un local_address(const struct launch *launch, socklen_t *len)
 {

@@ -3,109 +3,24 @@
 
 #include <ifaddrs.h>
 #include <netdb.h>
-#include <netinet/tcp.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "process/task.h"
 #include "settings/rank_groups.h"
-#include "watch/uplink.h"
+#include "net/hosts.h"
+#include "net/uplink.h"
 
 #define RING_FROM     64 /* hosts: a ring and its doublings */
 #define ROUND_SECONDS 30.0
-#define FIRST_PORT    20000 /* below the kernel's own: no outgoing connection has it */
-#define PORTS	      12000
 #define CLOCK_SECONDS 1.0
 #define VERBS	      (1 << 20) /* added to the number of a host: with perftest */
-#define SMALL	      500 /* bytes of a segment: hosts meet where larger packets are lost, and say so */
-#define WAIT_SECONDS  600.0 /* for the next word of the leader: calls take their time */
+#define WAIT_SECONDS  600.0	/* for the next word of the leader: calls take their time */
 
 enum { HELLO = 1, CLOCK, TIME, TABLE, ROUND, RESULT, GO, BYE };
 
 /* ---- where the others are ---- */
-
-static void add_host(char *list, size_t len, const char *host)
-{
-	size_t n = strlen(host);
-
-	for (const char *at = list; n && (at = strstr(at, host)); at += n)
-		if ((at == list || at[-1] == ' ') && strchr(" ", at[n]))
-			return;
-	if (n)
-		text_add(list, len, "%s%s", *list ? " " : "", host);
-}
-
-/* "node[01-03,5]x", or with a number of digits before: "node[2:1-3]x". */
-static void add_range(char *list, size_t len, const char *word)
-{
-	size_t prefix = strcspn(word, "[");
-	const char *at = word + prefix + 1, *end = strchr(word, ']');
-	int width = 0, from, to, n, digits;
-	char host[256];
-
-	if (!end) {
-		add_host(list, len, word);
-		return;
-	}
-	if (sscanf(at, "%d:%n", &width, &n) == 1 && at[strspn(at, "0123456789")] == ':')
-		at += n;
-	else
-		width = -1;
-	while (at < end && sscanf(at, "%d%n", &from, &n) == 1) {
-		digits = width >= 0 ? width : n;
-		at += n;
-		to = from;
-		if (*at == '-' && sscanf(at, "-%d%n", &to, &n) == 1)
-			at += n;
-		for (; from <= to && strlen(list) + 300 < len; from++) {
-			snprintf(host, sizeof(host), "%.*s%0*d%.100s", (int)prefix, word, digits,
-				 from, end + 1);
-			add_host(list, len, host);
-		}
-		at += *at == ',';
-	}
-}
-
-/* Commas inside of brackets belong to a word. */
-static void add_list(char *list, size_t len, const char *text)
-{
-	char word[512];
-
-	while (text && *text && *text != '@') {
-		size_t n = 0;
-		bool inside = false;
-
-		for (; text[n] && ((text[n] != ',' && text[n] != '@') || inside); n++)
-			inside = text[n] == '[' || (inside && text[n] != ']');
-		snprintf(word, sizeof(word), "%.*s", (int)n, text);
-		add_range(list, len, word);
-		text += n + (text[n] == ',');
-	}
-}
-
-/* The address of mpirun's own host, where rank 0 often is. */
-static void add_uri(char *list, size_t len, const char *uri)
-{
-	const char *at = uri ? strstr(uri, "tcp://") : NULL;
-	char host[512];
-
-	if (!at)
-		return;
-	snprintf(host, sizeof(host), "%.*s", (int)strcspn(at + 6, ":"), at + 6);
-	add_list(list, len, host);
-}
-
-void preflight_hosts(char *const *environment, char *list, size_t len)
-{
-	const char *slurm = environment_get(environment, "SLURM_STEP_NODELIST");
-
-	list[0] = '\0';
-	add_list(list, len, slurm ? slurm : environment_get(environment, "SLURM_JOB_NODELIST"));
-	add_list(list, len, environment_get(environment, "OMPI_MCA_orte_node_regex"));
-	add_uri(list, len, environment_get(environment, "OMPI_MCA_orte_hnp_uri"));
-	add_list(list, len, environment_get(environment, "MASTER_ADDR"));
-}
 
 const char *preflight_members(char *const *environment)
 {
@@ -224,12 +139,7 @@ int preflight_count_local(const struct launch *launch, int nhosts)
 
 static int meeting_port(const struct launch *launch)
 {
-	return FIRST_PORT + (int)(rank_groups_value(launch->key) % PORTS);
-}
-
-static void send_small(int fd)
-{
-	setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &(int){ SMALL }, sizeof(int));
+	return hosts_port(launch->key);
 }
 
 /* ---- messages ---- */
@@ -356,7 +266,7 @@ static int name_missing(struct preflight_meeting *m, const char *members)
 	int n = 0;
 
 	m->missing[0] = '\0';
-	add_list(list, sizeof(list), members);
+	hosts_add(list, sizeof(list), members);
 	if (strchr(members, '@'))
 		strsep(&rest, " ");
 	while (*list && (word = strsep(&rest, " "))) {
@@ -441,7 +351,7 @@ static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, 
 	int port = meeting_port(&m->launch), fd = m->expected > 1 ? uplink_listen(&port) : -1;
 
 	if (fd >= 0)
-		send_small(fd);
+		hosts_send_small(fd);
 	m->guests = must(calloc(1, sizeof(*m->guests)));
 	m->guests[0].link.fd = m->guests[0].link.passed_fd = -1;
 	m->guests[0].peer = *mine;
@@ -470,36 +380,6 @@ static int lead(struct preflight_meeting *m, const struct preflight_peer *mine, 
 	return 0;
 }
 
-/* One host of the list, a name or address. Returns a descriptor or a negative errno. */
-static int try_host(const char *host, int port)
-{
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo *list;
-	char text[16];
-	int rc = -EADDRNOTAVAIL;
-
-	snprintf(text, sizeof(text), "%d", port);
-	if (getaddrinfo(host, text, &hints, &list) != 0)
-		return rc;
-	for (struct addrinfo *i = list; i && rc < 0; i = i->ai_next) {
-		int fd = socket(i->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-		rc = fd < 0 ? -errno : 0;
-		if (rc == 0)
-			send_small(fd);
-		if (rc == 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0)
-			rc = errno != EINPROGRESS		     ? -errno
-			     : poll(&p, 1, CLOCK_SECONDS * 1e3) == 1 ? uplink_connected(fd)
-								     : -ETIMEDOUT;
-		rc = rc < 0 ? rc : fd;
-		if (rc < 0 && fd >= 0)
-			close(fd);
-	}
-	freeaddrinfo(list);
-	return rc;
-}
-
 /* Looks for the leader at all hosts of the list, again and again; it answers a hello with CLOCK. */
 static int join(struct preflight_meeting *m, const char *hello, uint64_t until)
 {
@@ -508,12 +388,12 @@ static int join(struct preflight_meeting *m, const char *hello, uint64_t until)
 	struct link_message message;
 	int64_t now;
 
-	preflight_hosts(environ, list, sizeof(list));
+	hosts_listed(environ, list, sizeof(list));
 	do {
 		m->tried[0] = '\0';
 		rest = strcpy(copy, list);
 		while ((word = strsep(&rest, " ")) && clock_ns() < until) {
-			int fd = try_host(word, port);
+			int fd = hosts_connect(word, port, true);
 
 			if (fd < 0) {
 				text_add(m->tried, sizeof(m->tried), "%s%s port %d: %s",

@@ -5,7 +5,7 @@
 #include "machine/reading.h"
 #include "machine/preflight_net.h"
 #include "process/launch.h"
-#include "watch/link.h"
+#include "net/link.h"
 
 struct preflight_guest {
 	struct link link; /* of the leader itself: closed */
@@ -23,11 +23,6 @@ struct preflight_meeting {
 	char missing_ranks[64];		/* "rank 2"; "": not known */
 	char tried[400]; /* elsewhere: where the leader was sought, and what came of it */
 };
-
-/* Hosts that the launcher's variables name (Slurm's, Open MPI's, MASTER_ADDR), each once, separated
- * by blanks; "node[1-3,5]" and Open MPI's "node[2:1-3]@0(3)" are taken apart. Pure but for the
- * environment that is given. */
-void preflight_hosts(char *const *environment, char *list, size_t len);
 
 /* The launcher's list of the job's hosts, as its variables have it; NULL: none. Open MPI's (with an "@") begins with
  * mpirun's own host, whether that has ranks or not; mpirun's own children lack it. */

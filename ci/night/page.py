@@ -92,12 +92,13 @@ def lift(columns, lines):
 
 
 def table(name, columns, lines):
-    """`columns`: (title, what): "n" a number, "c" text to choose from, "t" other text, each with an optional
-    explanation as a third part. A cell is HTML, or (HTML, value to sort by)."""
+    """`columns`: (title, what, explanation): "n" a number, "c" text to choose from, "t" other text; the explanation, "" where the
+    title is one, stands below the table. A cell is HTML, or (HTML, value to sort by)."""
     if not lines:
         return ""
+    meant = [column for i, column in enumerate(columns) if any(shown_of(line[i]) != "" for line in lines)]
     columns, lines, said = lift(columns, lines)
-    head = "".join(f'<th scope="col" data-kind="{column[1]}"' + (f' title="{esc(column[2])}"' if column[2:] else "")
+    head = "".join(f'<th scope="col" data-kind="{column[1]}"' + (f' title="{esc(column[2])}"' if column[2:] and column[2] else "")
                    + f">{esc(column[0])}</th>" for column in columns)
     body = []
     for line in lines:
@@ -108,7 +109,13 @@ def table(name, columns, lines):
             cells.append(f"<td class={column[1]}{mark}>{shown}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
     return (f'{said}<div class="wide{" long" if len(lines) > 100 else ""}"><table id="{name}" class="tools"><thead><tr>{head}</tr></thead>\n<tbody>'
-            + "\n".join(body) + "</tbody></table></div>\n")
+            + "\n".join(body) + "</tbody></table></div>\n" + legend(meant))
+
+
+def legend(columns):
+    """What the heads of columns mean."""
+    said = "".join(f"<dt>{esc(column[0])}</dt><dd>{esc(column[2])}</dd>" for column in columns if column[2:] and column[2])
+    return fold("What the columns mean", f"<dl class=now>{said}</dl>") if said else ""
 
 
 def pairs(lines):
@@ -275,10 +282,14 @@ def interval_svg(row, widest):
             f'<circle cx="{x(ratio):.1f}" cy="5" r="2.5"/></svg>')
 
 
-COMPARED = (("verdict", "c"), ("collective", "c"), ("size", "n"), ("placement", "c"), ("in words", "t"),
-            ("ratio", "n", "of times: above 1 is slower"), ("interval", "n", "of the ratio; grey: what does not matter"),
-            ("before us", "n", "median over launches"), ("now us", "n"), ("launches", "c", "before / now"),
-            ("ceiling %", "n"), ("ceiling moved", "n"), ("vendor %", "n"), ("vendor moved", "n"), ("mode", "c"), ("of what", "c"))
+COMPARED = (("verdict", "c", "slower, faster, same, or cannot-tell; gone and new: measured in one of the two alone"), ("collective", "c", ""),
+            ("size", "n", "bytes, as nccl-tests counts them"), ("placement", "c", "in-place: the result takes the place of the data sent"),
+            ("in words", "t", ""), ("ratio", "n", "of times: above 1 is slower"),
+            ("interval", "n", "95 % interval of the ratio (bootstrap); grey: what does not matter"),
+            ("before us", "n", "of a call, the median over launches of the baseline"), ("now us", "n", "the same of this night"),
+            ("launches", "c", "before / now"), ("ceiling %", "n", "bus bandwidth, of what the links could carry at best"),
+            ("ceiling moved", "n", "percent since the baseline"), ("vendor %", "n", "of what the vendor says of the links"),
+            ("vendor moved", "n", "percent since the baseline"), ("mode", "c", "how calls are timed"), ("of what", "c", "type, operator, settings"))
 
 
 def compared_line(row, widest):
@@ -318,16 +329,21 @@ def runs_section(data):
         ends = sorted({str(launch.get("exit")) for launch in launches})
         lines.append([badge(str(run.get("status"))), esc(run.get("name")), esc(run.get("kind")), esc(run.get("why")),
                       places, ", ".join(map(esc, ends)), num(seconds, "{:.0f}"), f"<code>{esc(run.get('command'))}</code>"])
-    columns = (("status", "c"), ("run", "t"), ("kind", "c"), ("why", "t"), ("launches", "t"), ("exit", "c"),
-               ("seconds", "n"), ("command", "t"))
+    columns = (("status", "c", "ok, failed, or not-run: there was no time, or something is missing here"), ("run", "t", "its name in nightly.toml"),
+               ("kind", "c", "benchmark, or a fault that must be named"), ("why", "t", "of what is not ok"),
+               ("launches", "t", "a link each to its folder"), ("exit", "c", "exit codes of the launches"),
+               ("seconds", "n", "of all launches together"), ("command", "t", ""))
     return section("runs", "Runs", table("runs-table", columns, lines))
 
 
-MEASURED = (("collective", "c"), ("size", "n"), ("placement", "c"), ("time us", "n", "median over launches"),
-            ("bus GB/s", "n"), ("of predicted %", "n", "speed reached, of the predicted"), ("of ceiling %", "n"),
+MEASURED = (("collective", "c", ""), ("size", "n", "bytes, as nccl-tests counts them"),
+            ("placement", "c", "in-place: the result takes the place of the data sent"), ("time us", "n", "of a call, the median over launches"),
+            ("bus GB/s", "n", "bus bandwidth: what a link of a ring carries, nccl-tests' busbw"),
+            ("of predicted %", "n", "speed reached, of the predicted"), ("of ceiling %", "n", "busbw of what the links could carry at best"),
             ("spread %", "n", "of the launches' times; of one launch 5th to 95th percentile of its samples"),
-            ("predicted us", "n"), ("wrong", "n", "wrong elements"), ("mode", "c"), ("ranks", "c"), ("type", "c"),
-            ("used", "c", "algorithm, protocol, channels"), ("launches", "n"))
+            ("predicted us", "n", "of the model, for this machine"), ("wrong", "n", "wrong elements; N/A: the data were not checked"),
+            ("mode", "c", "stream: calls one behind the other; graph: replayed; isolated: one at a time"), ("ranks", "c", "and the backend"),
+            ("type", "c", "of elements, and the operator"), ("used", "c", "algorithm, protocol, channels"), ("launches", "n", "that measured it"))
 
 
 def point_line(p):
@@ -496,7 +512,8 @@ def topology_section(data):
         return ""
     header = max(headers, key=lambda h: len(source.listed(h, "ranks")))
     ranks = source.listed(header, "ranks")
-    columns = (("rank", "n"), ("host", "c"), ("device", "c"), ("number", "n"), ("bus", "t"), ("memory", "n"), ("library", "c"))
+    columns = (("rank", "n", ""), ("host", "c", ""), ("device", "c", "GPU or processor"), ("number", "n", "of the GPU on its host"),
+               ("bus", "t", "PCI address"), ("memory", "n", "of the device"), ("library", "c", "NCCL's or MPI's version"))
     lines = [[esc(r.get("rank")), esc(r.get("host")), esc(r.get("device")), esc(r.get("device_index")), esc(r.get("bus_id")),
               (size_text(r.get("device_memory_bytes")), r.get("device_memory_bytes")), esc(r.get("library"))] for r in ranks]
     said = dict.fromkeys(text for run in data.runs for text in run.comments if text.startswith(("Prediction", "topology")))
@@ -514,7 +531,8 @@ def health_section(data):
         shown = ["<span class=quiet>absent</span>" if v is None else esc(v) for v in (before, after)]
         lines.append([esc(host), esc(part), esc(name), *shown, ("moved" if moved else "", 0 if moved else 1)])
     lines.sort(key=lambda line: line[-1][1])
-    columns = (("host", "c"), ("part", "c"), ("what", "t"), ("before", "n"), ("after", "n"), ("", "c"))
+    columns = (("host", "c", ""), ("part", "c", "GPU, network port, ..."), ("what", "t", "the counter or setting"), ("before", "n", "the runs"),
+               ("after", "n", "the runs; absent: was not read"), ("", "c", ""))
     more = f"<p>and {len(lines) - HEALTH_MOST} more</p>" if len(lines) > HEALTH_MOST else ""
     return section("health", "Health before and after", table("health-table", columns, lines[:HEALTH_MOST]) + more)
 
@@ -572,7 +590,8 @@ def summary(data, points, found):
         parts.append(badge("failed", plural(len(data.evidence) - expected, "verdict")))
     if expected:
         parts.append(badge("ok", plural(expected, "fault") + " named"))
-    amounts = [plural(len(data.runs), "launch", "launches"), plural(len(points), "point")]
+    amounts = [text for text, n in ((plural(len(data.runs), "launch", "launches"), len(data.runs)), (plural(len(points), "point"), len(points)))
+               if n or night]  # evidence of a hang alone has none
     amounts += [str(night[k]) for k in ("host_class", "nccl", "driver", "started") if night.get(k)]
     return f"<p>{' '.join(parts)}</p><p class=quiet>{esc(', '.join(amounts))}</p>"
 

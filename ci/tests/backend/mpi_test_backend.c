@@ -3,7 +3,7 @@
 /* timeout: 375 */
 #include "rig/unit.h"
 
-#include "backend/backend.h"
+#include "rig/job_rig.h"
 #include "bench/perf_main.h"
 #include "check/check.h"
 #include "backend/job.h"
@@ -410,7 +410,7 @@ int main(void)
 {
 	int rc;
 
-	if (job_init(&job, NULL, &err, 0) < 0 || job_select(&job, 0) < 0)
+	if (rig_job_open(&job, NULL, &err) < 0)
 		return 1;
 	rc = unit_main();
 	job_release(&job);

@@ -1,7 +1,7 @@
 /* test_backend.c: complete tables of this build; names and flags. */
 #include "rig/unit.h"
 
-#include "backend/backend.h"
+#include "rig/job_rig.h"
 #include "base/nccl_library.h"
 
 /* Hooks and small tables are pointers of one size. Counts those from `from` to `end` that are NULL. */
@@ -22,8 +22,8 @@ UNIT_TEST(test_tables_complete, "tables are complete")
 {
 	int n = 0;
 
-	for (; backend_table[n]; n++) {
-		const struct backend_ops *ops = backend_table[n];
+	for (; backend_at((size_t)n); n++) {
+		const struct backend_ops *ops = backend_at((size_t)n);
 		bool device = ops->flags & BACKEND_DEVICE, async = ops->flags & BACKEND_ASYNC;
 		bool abort = ops->flags & BACKEND_ABORT, graph = ops->flags & BACKEND_GRAPH;
 		size_t optional = !device + !async + !abort + !ops->memory_used +
@@ -39,23 +39,24 @@ UNIT_TEST(test_tables_complete, "tables are complete")
 			 !ops->breakage || missing(ops->breakage, 0, sizeof(*ops->breakage)) == 0,
 			 !ops->compute || missing(ops->compute, 0, sizeof(*ops->compute)) == 0);
 		for (int i = 0; i < n; i++)
-			CU_ASSERT_STRING_NOT_EQUAL(backend_table[i]->name, ops->name);
+			CU_ASSERT_STRING_NOT_EQUAL(backend_at((size_t)i)->name, ops->name);
 	}
 #ifdef HAVE_NCCL
-	UNIT_ALL(n == 2, backend_table[0] == &backend_nccl);
+	UNIT_ALL(n == 3, backend_at(0) == &backend_nccl);
 #else
-	CU_ASSERT_EQUAL(n, 1);
+	CU_ASSERT_EQUAL(n, 2);
 #endif
-	CU_ASSERT_PTR_EQUAL(backend_table[n - 1], &backend_mpi);
+	UNIT_ALL(backend_at((size_t)n - 1) == &backend_mpi,
+		 backend_at((size_t)n - 2) == &backend_null);
 }
 
 /* Flags by name equal those of the table, also for backends that this build lacks. */
 UNIT_TEST(test_kinds, "kinds")
 {
-	for (int i = 0; backend_table[i]; i++)
-		for (unsigned flag = 1; flag <= BACKEND_SETTINGS; flag <<= 1)
-			CU_ASSERT_EQUAL(backend_has(backend_table[i]->name, flag),
-					(backend_table[i]->flags & flag) != 0);
+	for (size_t i = 0; backend_at(i); i++)
+		for (unsigned flag = 1; flag <= BACKEND_NO_DATA; flag <<= 1)
+			CU_ASSERT_EQUAL(backend_has(backend_at(i)->name, flag),
+					(backend_at(i)->flags & flag) != 0);
 	UNIT_ALL(backend_has("nccl", BACKEND_DEVICE), !backend_has("auto", BACKEND_DEVICE),
 		 !backend_has("", BACKEND_SETTINGS),
 		 !strcmp(backend_of_library("NCCL 2.28.9"), "nccl"),
@@ -67,7 +68,7 @@ UNIT_TEST(test_find, "find")
 	const struct backend_ops *found = backend_find("auto");
 
 	UNIT_ALL(backend_find("mpi") == &backend_mpi, backend_mpi.devices() == 1,
-		 backend_find("null") == NULL, backend_find("") == NULL,
+		 backend_find("null") == &backend_null, backend_find("") == NULL,
 		 backend_find("MPI") == NULL, backend_find("mpi ") == NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(found);
 	CU_ASSERT(found->devices() > 0);

@@ -1,4 +1,4 @@
-/* test_preflight.c: hosts that a launcher names; who is to blame for bad pairs; the rules. */
+/* test_preflight.c: ranks of a host that a launcher names; which host bad pairs blame; the rules. */
 #include "rig/unit.h"
 
 #include "base/built_in.h"
@@ -8,33 +8,6 @@
 BUILT_IN(rules_under_test, "bench/preflight_rules.txt");
 
 static struct reading hosts[12];
-
-UNIT_TEST(test_hosts, "Slurm's and Open MPI's lists, each host once")
-{
-	static const struct {
-		const char *environment[4], *list;
-	} table[] = {
-		{ { NULL }, "" },
-		{ { "SLURM_JOB_NODELIST=node[1-3,05],gpu7", NULL },
-		  "node1 node2 node3 node05 gpu7" },
-		{ { "SLURM_JOB_NODELIST=a[08-11]-x", NULL }, "a08-x a09-x a10-x a11-x" },
-		{ { "SLURM_JOB_NODELIST=a[1-4]", "SLURM_STEP_NODELIST=a2", NULL }, "a2" },
-		{ { "OMPI_MCA_orte_node_regex=vm,[2:10].213.0.2,[2:10].213.0.3@0(3)", NULL },
-		  "vm 10.213.0.2 10.213.0.3" },
-		{ { "OMPI_MCA_orte_node_regex=head,node[2:8-11]@0(5)",
-		    "OMPI_MCA_orte_hnp_uri=336.0;tcp://10.0.0.1,10.1.0.1:59113", NULL },
-		  "head node08 node09 node10 node11 10.0.0.1 10.1.0.1" },
-		{ { "MASTER_ADDR=n1", "OMPI_MCA_orte_hnp_uri=3.0;tcp://n1:5", NULL }, "n1" },
-		{ { "SLURM_JOB_NODELIST=node[1-", NULL }, "node[1-" },
-	};
-
-	UNIT_ROWS(row, table) {
-		char list[2048];
-
-		preflight_hosts((char *const *)row->environment, list, sizeof(list));
-		CU_ASSERT_STRING_EQUAL(list, row->list);
-	}
-}
 
 UNIT_TEST(test_slurm, "hosts, ranks of a host, and rank, as srun tells them")
 {

@@ -135,13 +135,23 @@ while IFS='|' read -r name code texts; do
 	done <<<"${texts//" | "/$'\n'}"
 done < <(grep -v '^#' "$logs/expected.txt" | sed -e ':a' -e 'N;$!ba' -e 's/\n  *|/ |/g' | grep .)
 
+run "$nccl_log" --json "$logs/nccl230-function.log"
+expect_rc 11 '--json'
+expect_out '^ "ranks": "35",$'
+expect_out '^ "fix": "Look at the peer'
+holds '--json is not as the schema of a verdict says' python3 ci/tests/rig/schema.py faults/detect/answer/verdict.schema.json "$work/out"
+run "$nccl_log" --json "$log"
+expect_rc 0 '--json of a log without a failure'
+expect_out '^ "outcome": "ok",$'
+holds 'nor then' python3 ci/tests/rig/schema.py faults/detect/answer/verdict.schema.json "$work/out"
+
 run env PATH=/none "$BUILD/hang_diagnose" --log "$logs/watchdog-lagging-rank.log"
 expect_rc 77 'calls of logs without python3'
 expect_err 'the logs can.t be read without python3'
 # Texts of any bytes are data.
 sed 's/PG GUID 1/PG GUID \xff\x01"/' "$logs/watchdog-lagging-rank.log" >"$work/bytes.log"
 run "$BUILD/hang_diagnose" --log "$work/bytes.log"
-expect_out '^culprits +1$'
+expect_out '^culprits? +ranks? 1 \(of'
 
 run bash -c '"$1" "$2" >/dev/full' - "$nccl_log" "$log"
 expect_rc 1 'output that fails'

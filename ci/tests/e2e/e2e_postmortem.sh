@@ -146,6 +146,11 @@ run "$BUILD/hang_diagnose" copy
 expect_rc 10 'hang_diagnose:'
 has copy/postmortem.md '## Reproducer' 'Not known: command.txt'
 holds 'the copy knows the fault' bash -c '! grep -rqF -- --fault copy/postmortem.md copy/verdict.json'
+run "$BUILD/hang_diagnose" --json copy
+expect_rc 10 'hang_diagnose --json:'
+holds '--json is not verdict.json' python3 -c 'import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+sys.exit(a != b)' "$work/out" copy/verdict.json
 holds 'another timeline from the copy' cmp -s "$folder/timeline.csv" copy/timeline.csv
 
 # NCCL's rings, out of its logs.

@@ -59,6 +59,12 @@ check "--against without python3 ends with another code than 77" [ $? -eq 77 ]
 ends 2 'no row of a table of nccl-tests' -t dgx-h100 --against /etc/passwd
 ends 2 'one collective' -c all --against "$work/table.txt"
 ends 2 'one number of nodes' -N 1-4 --against "$work/table.txt"
+ends 2 'without --csv' --json --csv
+"$predict" -c all -N 1-2 --csv >"$work/rows.csv" && "$predict" -c all -N 1-2 --json >"$work/rows.json"
+check 'rows of --json are not those of --csv' python3 -c 'import csv, json, sys
+rows, objects = list(csv.DictReader(open(sys.argv[1]))), json.load(open(sys.argv[2]))["rows"]
+same = lambda a, b: a == "" and b is None or a == b or abs(float(a) - b) <= 1e-3 * abs(b)
+sys.exit(len(rows) != len(objects) or any(list(r) != list(o) or not all(same(r[k], o[k]) for k in r) for r, o in zip(rows, objects)))' "$work/rows.csv" "$work/rows.json"
 ends 2 'without --csv' --csv --against "$work/table.txt"
 ends 0 'NVLSTree' --topo dgx-h100 --nodes 16
 ends 0 'limited by: NICs of a node' --topo dgx-a100 --nodes 16 -c all_gather -e 1G --explain

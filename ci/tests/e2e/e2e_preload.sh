@@ -156,6 +156,9 @@ asked() {
 	status "$(pgrep -n -P $job)" >"$work/status" 2>&1
 	took=$(bc <<<"($EPOCHREALTIME - $began) * 1000 / 1")
 	in_time "--status PID" "$took" 1000
+	check "--status --json says the same" python3 -c 'import json, sys
+r = json.loads(sys.stdin.read())
+sys.exit(r["communicators"][0]["missing"] != [2] or r["ranks"][0]["waits_for"] != [2] or r["ranks"][2]["call"] is not None)' < <(status --json "$work/dir.status")
 	check "it says who has not come: $(head -c 900 "$work/status")" grep -q "^# communicator 0 of ranks 0-3: all completed call [0-9]* at least, came to call 598.*: ranks 0,1,3, not yet: rank 2" "$work/status"
 	check "and who waits for whom" grep -q "^# rank 0 .* s on its GPU behind .* of communicator 0, for rank 2; waited for others [1-9]" "$work/status"
 	kill -USR1 "$(sed -n 's/.*hangar_run pid \([0-9]*\),.*/\1/p' "$work/status")"

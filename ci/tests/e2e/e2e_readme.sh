@@ -36,6 +36,7 @@ while IFS= read -r command; do
 		expect_rc 0 "$command:"
 		;;
 	'cd build') ;;
+	*torchrun*all_reduce_perf) left+=("$command: PyTorch (its variables: ci/tests/bench/e2e_without_mpi.sh)") ;;
 	*torchrun*) left+=("$command: PyTorch") ;;
 	srun*) left+=("$command: Slurm (ci/tests/installed/e2e_slurm.sh)") ;;
 	'mpirun ./preflight'*) left+=("$command: ci/tests/bench/e2e_preflight.sh") ;;
@@ -55,7 +56,7 @@ while IFS= read -r command; do
 	*'--torch DIR')
 		python3 "$top/ci/tests/schedules/generate.py" dumps --seed 1 --count 1 --calls collectives --edits skip >/dev/null
 		run ./hang_diagnose --torch dumps/0000
-		expect_out '^culprits '
+		expect_out '^culprits? +rank'
 		;;
 	./nccl_log*)
 		cp "$top/ci/tests/data/logs/nccl230-function.log" nccl-a-1.log

@@ -29,7 +29,7 @@ broken() {
 	run "$BUILD/hang_diagnose" "$(folder)"
 	expect_rc "$code" "hang_diagnose after $what:"
 	expect_out "^class +$4\$"
-	expect_out "^culprits +$5\$"
+	expect_out "^culprits? +ranks? $5 \(of"
 	holds 'something is missing in the evidence' bash -c '! grep -q "^evidence " "$1"' - "$work/out"
 }
 
@@ -70,14 +70,14 @@ joined() {
 	run "$BUILD/hang_diagnose" "$first" "$work/host-2" "$work/host-3"
 	expect_rc 10 'hang_diagnose of three folders:'
 	expect_out '^class +missing-call$'
-	expect_out '^culprits +3$'
+	expect_out '^culprits? +ranks? 3 \(of'
 	holds 'something is missing in three folders' bash -c '! grep -q "^evidence " "$1"' - "$work/out"
 	# Without what the monitors brought, and without what they bring late.
 	rm "$first"/rank-[23].fr "$first/rank-3.counters.json" "$first/verdict.json"
 	run "$BUILD/hang_diagnose" "$first" "$work/host-2" "$work/host-3"
 	expect_rc 10 'hang_diagnose of three folders that share no rank:'
 	expect_out '^class +missing-call$'
-	expect_out '^culprits +3$'
+	expect_out '^culprits? +ranks? 3 \(of'
 	expect_out '^counters +node3: '
 	holds 'verdict.json is not in the first folder' test -s "$first/verdict.json"
 	holds 'a folder that was only read has a verdict' test ! -e "$work/host-2/verdict.json"

@@ -162,6 +162,43 @@ UNIT_TEST(test_lost_peer, "the first to leave lost a peer")
 	}
 }
 
+/* Two ranks end alike: which left first is a note, and its words are quoted, where observers can tell
+ * the two apart. */
+UNIT_TEST(test_alike, "two ends alike: the first is a note")
+{
+	static const struct {
+		uint64_t left[2]; /* ms, of ranks 1 and 3 */
+		const char *note;
+	} cases[] = {
+		{ { 500, 400 }, "Ranks 1,3 end alike, rank 3 first." },
+		{ { 400, 500 }, "Ranks 1,3 end alike, rank 1 first." },
+		{ { 410, 400 }, "Ranks 1,3 end alike." },
+		{ { 0, 400 }, "Ranks 1,3 end alike." },
+	};
+
+	UNIT_ROWS(c, cases) {
+		struct record_header recorder = { .preloaded = 1 };
+
+		all_but(4, 2, OP - 1, OP, odd_count, true);
+		for (int i = 0; i < 2; i++) {
+			struct evidence_rank *r = &evidence.ranks[2 * i + 1];
+
+			r->view.process = PROCESS_EXITED;
+			r->view.status = 1;
+			r->recorder = &recorder;
+			r->left_ns = c->left[i] * 1000000;
+			snprintf(r->said, sizeof(r->said),
+				 "train.py:9: ncclRemoteError: "
+				 "socketProgress: Connection closed");
+		}
+		judge();
+		finds("died error - inconclusive");
+		CU_ASSERT_STRING_EQUAL(found.notes[0], c->note);
+		evidence.ranks[1].recorder = evidence.ranks[3].recorder = NULL;
+		evidence_release(&evidence);
+	}
+}
+
 /* A rank that its own call's partner let go a call further leaves the other one waiting for its
  * device: that one is in no loop of its own, though its process runs (an alltoallv whose counts
  * disagree, two H200). */

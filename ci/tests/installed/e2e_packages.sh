@@ -60,7 +60,7 @@ try() {
 		inside "$root" 'tar -xzf hangar-*-linux-*.tar.gz'
 		inside "$root" "$hangar all_reduce"
 		expect_rc 77 'without Open MPI'
-		expect_err 'needs Open MPI 4.1 or 5 \(libmpi.so.40\)'
+		expect_err 'Open MPI \(4.1 or 5\) is not here: libmpi.so.40'
 		inside "$root" 'apt-get -qy --no-install-recommends install openmpi-bin netbase'
 		;;
 	rpm)

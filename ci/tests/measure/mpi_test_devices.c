@@ -2,6 +2,8 @@
 /* ranks: 3 */
 #include "rig/unit.h"
 
+#include "rig/job_rig.h"
+
 #include "measure/devices.h"
 
 static struct error err;
@@ -144,7 +146,7 @@ int main(void)
 {
 	int rc;
 
-	if (job_init(&job, NULL, &err, 0) < 0 || job_select(&job, 0) < 0)
+	if (rig_job_open(&job, NULL, &err) < 0)
 		return 1;
 	rc = unit_main();
 	job_release(&job);

@@ -153,8 +153,8 @@ static int open_all(void)
 
 	struct comm_set comms;
 
-	if (job_init(&job, &watch, &rig_err, 0) < 0 || job_select(&job, 0) < 0 ||
-	    job.nranks != RANKS || comm_set_make(&comms, COMMS_WORLD, RANKS) < 0 ||
+	if (rig_job_open(&job, &watch, &rig_err) < 0 || job.nranks != RANKS ||
+	    comm_set_make(&comms, COMMS_WORLD, RANKS) < 0 ||
 	    backend_mpi.open(&job, NULL, &rig_err, &config, &be) < 0 ||
 	    chain_init(&(struct chain){ .backend = be }, &comms) < 0)
 		return -1;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "options/options.h"
 #include "measure/point.h"
+#include "rig/job_rig.h"
 #include "rig/unit.h"
 
 enum { RANKS = 3, ALL = -1, NO_RANK = -2 };

@@ -112,6 +112,25 @@ class PageTest(NightCase):
         self.assertIn("1 of 1 points spread by more than 100 %, the most all_reduce 1 MiB: 619 %", text)
         self.assertNotIn("nothing found", text)
 
+    def test_columns_are_explained(self):
+        """Each column of a table has a word of explanation, or a name that is one."""
+        for columns in (page.COMPARED, page.MEASURED):
+            self.assertEqual([c[0] for c in columns if len(c) != 3], [])
+        self.launch("explained", ({}, {"size_bytes": 8, "time_us": 3}))
+        text = page.render(page_data.gather(self.place / "explained"))
+        self.assertIn("<summary>What the columns mean</summary>", text)
+        self.assertIn("<dt>bus GB/s</dt><dd>bus bandwidth: what a link of a ring carries", text)
+
+    def test_hang_alone(self):
+        """Evidence without launches says nothing of their number."""
+        folder = self.place / "alone"
+        folder.mkdir()
+        (folder / "verdict.json").write_text(json.dumps({"outcome": "hang", "class": "missing-call", "ranks": "1", "lines": []}))
+        text = page.render(page_data.gather(folder))
+        self.assertIn("1 verdict", text)
+        self.assertNotIn("0 launches", text)
+        self.assertNotIn("0 points", text)
+
     def test_verdict_of_out(self):
         """--out DIR of a run that hung: verdict and post-mortem are beside its rows."""
         folder = self.launch("hung", header=None)

@@ -113,7 +113,7 @@ pair_order|^# no culprit is named: All stand in twins.py:
 pair_order|class=[a-z-]* ranks=- comm=1 seq=0 confidence=inconclusive
 exit_alike|class=error ranks=- .*confidence=inconclusive
 lost_peer|class=error ranks=- .*confidence=inconclusive
-lost_peer|^# no culprit is named: Ranks 1,3 end alike, rank 3 first
+lost_peer|^# no culprit is named: Ranks 1,3 end alike
 lost_peer|^#   said: twins.py:[0-9]*: ncclRemoteError: socketPollConnect: connect to 127.0.0.1<60751> returned
 lost_peer|^#         Connection refused, exceeded error retry count after 35 attempts
 exit_alike|^# no culprit is named: Ranks 0[-,].* end alike

@@ -79,6 +79,34 @@ UNIT_TEST(test_missing, "a rank that has not come")
 		      "the time, others for it 0 %"));
 }
 
+UNIT_TEST(test_json, "the same as JSON")
+{
+	struct progress all = progress_of(views, sizeof(*views), RANKS);
+	json_t *status, *comm, *rank;
+	char *text;
+
+	for (int i = 0; i < RANKS; i++)
+		set_rank(i, i == 2 ? 52 : 54 + (uint64_t)i, i == 2 ? 52 : 50, 53);
+	status_count(counts, &all, 0.5);
+	free(all.ranks);
+	status = status_json("train.py", ranks, RANKS, 2);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(status);
+	comm = json_array_get(json_object_get(status, "communicators"), 0);
+	text = json_dumps(comm, JSON_COMPACT);
+	CU_ASSERT_STRING_EQUAL(text, "{\"comm\":0,\"ranks\":[0,1,2,3],\"completed\":50,\"seq\":53,"
+				     "\"came\":[0,1,3],\"missing\":[2]}");
+	free(text);
+	rank = json_array_get(json_object_get(status, "ranks"), 3);
+	UNIT_ALL(json_integer_value(json_object_get(rank, "seq")) == 51,
+		 json_integer_value(json_object_get(rank, "comm")) == 0,
+		 json_integer_value(json_array_get(json_object_get(rank, "waits_for"), 0)) == 2,
+		 json_real_value(json_object_get(rank, "waited_percent")) == 25);
+	rank = json_array_get(json_object_get(status, "ranks"), 2);
+	UNIT_ALL(json_is_null(json_object_get(rank, "call")),
+		 !strcmp(json_string_value(json_object_get(rank, "doing")), "step (train.py:9)"));
+	json_decref(status);
+}
+
 UNIT_TEST(test_states, "states")
 {
 	for (int i = 0; i < RANKS; i++)

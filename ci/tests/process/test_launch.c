@@ -13,8 +13,9 @@ static struct error err;
 /* As in a plain shell. */
 static void clean_environment(void)
 {
-	static const char *const prefixes[] = { "OMPI_", "PMIX_",  "PMI_",
-						"MPI_",	 "SLURM_", "HANGAR_" };
+	static const char *const prefixes[] = { "OMPI_",       "PMIX_",	  "PMI_",	  "MPI_",
+						"SLURM_",      "HANGAR_", "MASTER_",	  "RANK=",
+						"WORLD_SIZE=", "LOCAL_",  "TORCHELASTIC_" };
 
 	char name[256];
 
@@ -98,27 +99,66 @@ UNIT_TEST(test_detect, "launchers")
 	clean_environment();
 }
 
-UNIT_TEST(test_apart, "srun that does not tell ranks of each other")
+UNIT_TEST(test_numbered, "ranks that MPI does not know")
 {
 	static const struct {
 		const char *variables;
-		bool apart;
+		bool numbered;
+		int rank, announced, local, local_rank;
 	} cases[] = {
-		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2", true },
-		{ "SLURM_STEP_ID=0 SLURM_NTASKS=1", false },
-		{ "SLURM_NTASKS=2", false },
-		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMIX_NAMESPACE=slurm.pmix.77.0", false },
-		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMI_SIZE=2", false },
-		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 OMPI_COMM_WORLD_SIZE=8", false },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 SLURM_PROCID=1", true, 1, 2, 0, 0 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 SLURM_STEP_NUM_NODES=1 SLURM_LOCALID=1", true, 0,
+		  2, 2, 1 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=1", false, 0, 0, 0, 0 },
+		{ "SLURM_NTASKS=2", false, 0, 0, 0, 0 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMIX_NAMESPACE=slurm.pmix.77.0", false, 0, 2, 0,
+		  0 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 PMI_SIZE=2", false, 0, 2, 0, 0 },
+		{ "SLURM_STEP_ID=0 SLURM_NTASKS=2 OMPI_COMM_WORLD_SIZE=8", false, 0, 8, 0, 0 },
+		{ "RANK=3 WORLD_SIZE=8 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2", true, 3, 8, 2, 1 },
+		/* a pod's variables, of one process; half of them; nonsense */
+		{ "RANK=0 WORLD_SIZE=1", false, 0, 0, 0, 0 },
+		{ "WORLD_SIZE=4", false, 0, 0, 0, 0 },
+		{ "RANK=x WORLD_SIZE=4", false, 0, 0, 0, 0 },
+		/* mpirun in such a pod; and torchrun, which srun or mpirun has started */
+		{ "RANK=0 WORLD_SIZE=2 OMPI_COMM_WORLD_SIZE=8 OMPI_COMM_WORLD_RANK=5", false, 5, 8,
+		  0, 0 },
+		{ "RANK=9 WORLD_SIZE=16 TORCHELASTIC_RUN_ID=a PMIX_NAMESPACE=b PMIX_RANK=1", true,
+		  9, 16, 0, 0 },
+		{ "RANK=9 WORLD_SIZE=16 SLURM_STEP_ID=0 SLURM_NTASKS=2", true, 9, 16, 0, 0 },
 	};
 
 	UNIT_ROWS(c, cases) {
 		struct launch launch = detect(c->variables);
 
-		UNIT_ALL(launch.apart == c->apart,
-			 launch_check(&launch, &err) == (c->apart ? -EINVAL : 0),
-			 (strstr(err.text, "--mpi=pmix") != NULL) == c->apart);
-		err = (struct error){ .rank = -1 };
+		UNIT_ALL(launch.numbered == c->numbered, launch.rank == c->rank,
+			 launch.announced == c->announced, launch.local == c->local,
+			 launch.local_rank == c->local_rank);
+	}
+	clean_environment();
+}
+
+/* The ranks of a run have one key, whatever each calls rank 0's host; another token is another run. */
+UNIT_TEST(test_numbered_key, "their run's key")
+{
+	static const char *const same[] = {
+		"RANK=0 WORLD_SIZE=2 MASTER_PORT=1 MASTER_ADDR=localhost",
+		"RANK=1 WORLD_SIZE=2 MASTER_PORT=1 MASTER_ADDR=pod-0",
+	};
+	static const char *const others[] = {
+		"RANK=0 WORLD_SIZE=2 MASTER_PORT=2",
+		"RANK=0 WORLD_SIZE=3 MASTER_PORT=1",
+		"RANK=0 WORLD_SIZE=2 MASTER_PORT=1 HANGAR_TOKEN=secret",
+		"RANK=0 WORLD_SIZE=2 MASTER_PORT=1 TORCHELASTIC_RESTART_COUNT=1",
+		"RANK=0 WORLD_SIZE=2 MASTER_PORT=1 HANGAR_RENDEZVOUS=pod-0:7",
+	};
+	struct launch first = detect(same[0]), second = detect(same[1]);
+
+	CU_ASSERT_STRING_EQUAL(first.key, second.key);
+	for (size_t i = 0; i < LENGTH(others); i++) {
+		struct launch other = detect(others[i]);
+
+		CU_ASSERT_STRING_NOT_EQUAL(first.key, other.key);
 	}
 	clean_environment();
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "seats.h"
-#include "watch/uplink.h"
+#include "net/uplink.h"
 
 #define TOKEN 0x0123456789abcdefull
 

@@ -7,7 +7,7 @@
 
 #include "nodes.h"
 #include "watch/message.h"
-#include "watch/uplink_rig.h"
+#include "net/uplink_rig.h"
 
 UNIT_TEST(test_all_well, "two nodes, all well")
 {

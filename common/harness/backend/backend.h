@@ -175,11 +175,18 @@ struct backend_ops {
 	const struct backend_compute *compute;	 /* optional */
 };
 
-extern const struct backend_ops backend_mpi;
+extern const struct backend_ops backend_mpi; /* libhangar_mpi.so's: see mpi_half.h */
+extern const struct backend_ops backend_null;
 extern const struct backend_ops backend_nccl; /* defined with HAVE_NCCL only */
 
-/* The backends of this build, NULL-terminated, nccl first. */
-extern const struct backend_ops *const backend_table[];
+/* The backends that can be used here, by number, nccl first; NULL behind the last. */
+const struct backend_ops *backend_at(size_t i);
 
-/* Returns the named backend; for "auto" the first with a device. NULL: not in this build. */
+/* Returns the named backend; for "auto" the first with a device. NULL: not here. */
 const struct backend_ops *backend_find(const char *name);
+
+/* Sets the error that says why it is not. Returns its code. */
+int backend_missing(const char *name, struct error *err);
+
+/* The same of a backend whose ranks MPI has to find, where they meet over TCP. */
+int backend_unmet(const char *name, int nranks, struct error *err);

@@ -186,22 +186,17 @@ int check_call(struct backend *be, const struct check_data *data, int rank,
 
 int check_gather(struct job *job, struct check_report *report, int64_t *wrong)
 {
-	struct {
-		int bad, rank;
-	} first = { report->wrong ? 0 : 1, job->rank }, found;
 	long long sums[2] = { (long long)report->wrong, report->wrong ? 1 : 0 };
-	int rc;
-
 	/* ranks still compare data; -T does not cut this */
-	watch_work(job->watch, "the others' checks", job->deadline);
-	rc = MPI_Allreduce(&first, &found, 1, MPI_2INT, MPI_MINLOC, job->comm);
-	if (rc == MPI_SUCCESS && found.bad == 0)
-		rc = MPI_Bcast(report, sizeof(*report), MPI_BYTE, found.rank, job->comm);
-	watch_leave(job->watch);
-	if (rc != MPI_SUCCESS)
-		return error_set(job->err, OUTCOME_ERROR, -EIO, "gathering check reports failed");
-	if (found.bad == 0)
-		report->rank = found.rank;
+	struct job_time former = job_extend_deadline(job, job->deadline);
+	int from, rc = job_share(job, report->wrong > 0, report, sizeof(*report),
+				 "the others' checks", &from);
+
+	job_restore_deadline(job, former);
+	if (rc < 0)
+		return rc;
+	if (from >= 0)
+		report->rank = from;
 	rc = job_sum_int64(job, sums, 2);
 	*wrong = sums[0];
 	report->ranks = (int32_t)sums[1];

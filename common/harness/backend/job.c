@@ -1,159 +1,97 @@
-/* job.c: ranks, nodes and small exchanges over MPI. */
+/* job.c: ranks, nodes and small exchanges, each inside of a watched wait; MPI or TCP carries them. */
 #include "backend/job.h"
 
+#include "backend/job_tcp.h"
+#include "backend/mpi_half.h"
 #include "base/clock.h"
 
 #define INIT_SECONDS	 10.0 /* as the monitor's limit for init */
 #define DEADLINE_SECONDS 10.0
-#define LOOKUP_SECONDS	 1.0 /* rank 0 needs a port from its monitor before it publishes */
+#define LATE_SECONDS	 10.0 /* a meeting says itself which rank did not come */
+#define LOOKUP_SECONDS	 1.0  /* rank 0 needs a port from its monitor before it publishes */
 
-static int mpi_failed(struct job *job, int rc, const char *what)
+static void free_comm(struct job *job, struct job_comm **comm)
 {
-	char text[MPI_MAX_ERROR_STRING];
-	int len = 0;
-
-	if (rc == MPI_SUCCESS)
-		return 0;
-	MPI_Error_string(rc, text, &len);
-	return error_set(job->err, OUTCOME_ERROR, -EIO, "%s: MPI: %.*s", what, len, text);
-}
-
-static int dup_comm(struct job *job, MPI_Comm from, MPI_Comm *to)
-{
-	int rc = mpi_failed(job, MPI_Comm_dup(from, to), "MPI_Comm_dup");
-
-	if (rc == 0)
-		MPI_Comm_set_errhandler(*to, MPI_ERRORS_RETURN);
-	return rc;
-}
-
-static int split_comm(struct job *job, MPI_Comm from, int color, MPI_Comm *to)
-{
-	int rank, rc;
-
-	MPI_Comm_rank(from, &rank);
-	rc = mpi_failed(job, MPI_Comm_split(from, color, rank, to), "MPI_Comm_split");
-	if (rc == 0 && *to != MPI_COMM_NULL)
-		MPI_Comm_set_errhandler(*to, MPI_ERRORS_RETURN);
-	return rc;
-}
-
-static void free_comm(MPI_Comm *comm)
-{
-	if (*comm != MPI_COMM_NULL && *comm != MPI_COMM_WORLD)
-		MPI_Comm_free(comm);
-	*comm = MPI_COMM_NULL;
-}
-
-static void name_library(struct job *job)
-{
-	char text[MPI_MAX_LIBRARY_VERSION_STRING];
-	int len;
-
-	MPI_Get_library_version(text, &len);
-	snprintf(job->library, sizeof(job->library), "%.*s", (int)strcspn(text, ",\n"), text);
+	if (*comm && *comm != job->world)
+		job->ops->free(*comm);
+	*comm = NULL;
 }
 
 int job_join(struct job *job)
 {
 	int rc;
 
-	watch_enter(job->watch, "MPI_Comm_dup", INIT_SECONDS);
-	rc = dup_comm(job, MPI_COMM_WORLD, &job->world);
+	watch_enter(job->watch, job->ops->opening, INIT_SECONDS);
+	rc = job->ops->join(job);
 	watch_leave(job->watch);
 	job->comm = job->world;
 	return rc;
 }
 
-int job_init(struct job *job, const struct watch *watch, struct error *err, int announced)
+int job_init(struct job *job, const struct watch *watch, struct error *err,
+	     const struct launch *launch)
 {
-	int rc = job_open(job, watch, err, announced);
+	int rc = job_open(job, watch, err, launch);
 
 	return rc < 0 ? rc : job_join(job);
 }
 
-int job_open(struct job *job, const struct watch *watch, struct error *err, int announced)
+int job_open(struct job *job, const struct watch *watch, struct error *err,
+	     const struct launch *launch)
 {
-	int provided, size, rc;
+	const struct mpi_half *mpi = launch->numbered ? NULL : mpi_half(NULL);
+	int rc;
 
 	memset(job, 0, sizeof(*job));
 	job->watch = watch;
 	job->err = err;
+	job->launch = launch;
 	job->deadline = DEADLINE_SECONDS;
-	job->comm = job->group_comm = job->traffic = job->world = MPI_COMM_NULL;
-	watch_enter(watch, "MPI_Init", INIT_SECONDS);
-	rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
-	if (rc == MPI_SUCCESS) {
-		MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-		job->comm = job->world = MPI_COMM_WORLD;
-		MPI_Comm_rank(job->world, &job->rank);
-		MPI_Comm_size(job->world, &size);
-		job->nranks = size;
-		err->rank = job->rank;
-		name_library(job);
-	}
+	job->ops = mpi ? mpi->job : &job_tcp;
+	watch_enter(watch, job->ops->opening,
+		    mpi ? INIT_SECONDS : job_tcp_seconds() + LATE_SECONDS);
+	rc = job->ops->open(job);
 	watch_leave(watch);
-	if (rc != MPI_SUCCESS)
-		return error_set(err, OUTCOME_ERROR, -EIO, "MPI_Init failed");
-	if (announced > 0 && size < announced)
-		return error_set(err, OUTCOME_USAGE, -EINVAL,
-				 "the launcher announces %d processes but MPI sees %d: it does "
-				 "not serve this MPI library (%s); with srun use --mpi=pmix",
-				 announced, size, job->library);
-	return 0;
+	if (rc == 0)
+		err->rank = job->rank;
+	return rc;
 }
 
-bool job_publish(const char *name, const char *text)
+bool job_publish(struct job *job, const char *name, const char *text)
 {
-	return MPI_Publish_name(name, MPI_INFO_NULL, text) == MPI_SUCCESS;
+	return job->ops->publish && job->ops->publish(name, text);
 }
 
-bool job_lookup(const char *name, char *text)
+bool job_lookup(struct job *job, const char *name, char *text)
 {
 	double end = clock_seconds() + LOOKUP_SECONDS;
 
-	while (MPI_Lookup_name(name, MPI_INFO_NULL, text) != MPI_SUCCESS) {
-		if (clock_seconds() > end)
-			return false;
+	while (job->ops->lookup && clock_seconds() <= end) {
+		if (job->ops->lookup(name, text))
+			return true;
 		clock_sleep(0.01);
 	}
-	return true;
-}
-
-/* *local: the ranks of `comm` on this rank's node. Sets local_rank. */
-static int split_node(struct job *job, MPI_Comm comm, MPI_Comm *local)
-{
-	int rc = mpi_failed(job,
-			    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, job->rank,
-						MPI_INFO_NULL, local),
-			    "MPI_Comm_split_type");
-
-	if (rc == 0)
-		MPI_Comm_rank(*local, &job->local_rank);
-	return rc;
+	return false;
 }
 
 /* Numbers nodes by their lowest rank, in the order of the first ranks of all nodes. */
 static int find_nodes(struct job *job)
 {
-	MPI_Comm local = MPI_COMM_NULL;
-	int first, node = 0;
-	int *firsts;
-	int rc;
+	struct job_comm *local = NULL;
+	int *firsts = must(malloc((size_t)job->nranks * sizeof(*firsts)));
+	int first = job->rank, node = 0, rc = job->ops->split_host(job, job->comm, &local);
 
-	rc = split_node(job, job->comm, &local);
-	if (rc < 0)
-		return rc;
-	MPI_Comm_size(local, &job->local_ranks);
-	first = job->rank;
-	MPI_Bcast(&first, 1, MPI_INT, 0, local);
-	free_comm(&local);
-	firsts = must(malloc((size_t)job->nranks * sizeof(*firsts)));
 	free(job->node_of);
-	job->node_of = must(malloc((size_t)job->nranks * sizeof(*job->node_of)));
-	rc = mpi_failed(job, MPI_Allgather(&first, 1, MPI_INT, firsts, 1, MPI_INT, job->comm),
-			"MPI_Allgather");
-	for (int r = 0; r < job->nranks; r++)
+	job->node_of = must(calloc((size_t)job->nranks, sizeof(*job->node_of)));
+	if (rc == 0) {
+		job->ops->place(local, &job->local_rank, &job->local_ranks);
+		rc = job->ops->bcast(job, local, 0, &first, sizeof(first), "finding nodes");
+		job->ops->free(local);
+	}
+	if (rc == 0)
+		rc = job->ops->all_gather(job, job->comm, &first, sizeof(first), firsts,
+					  "finding nodes");
+	for (int r = 0; rc == 0 && r < job->nranks; r++)
 		job->node_of[r] = firsts[r] == r ? node++ : job->node_of[firsts[r]];
 	job->nnodes = node;
 	job->node = job->node_of[job->rank];
@@ -161,25 +99,37 @@ static int find_nodes(struct job *job)
 	return rc;
 }
 
+/* *place: this process' number on its host. */
+static int place_on_host(struct job *job, int *place)
+{
+	struct job_comm *local = NULL;
+	int n, rc = job->ops->split_host(job, job->world, &local);
+
+	if (rc == 0) {
+		job->ops->place(local, place, &n);
+		job->ops->free(local);
+	}
+	return rc;
+}
+
 int job_select(struct job *job, int take_part)
 {
-	MPI_Comm local = MPI_COMM_NULL;
 	int rc;
 
 	watch_enter(job->watch, "agreeing on ranks and nodes", job->deadline);
-	rc = split_node(job, job->world, &local);
+	rc = place_on_host(job, &job->local_rank);
 	if (rc < 0)
 		goto out;
-	free_comm(&local);
-	job->comm = MPI_COMM_NULL;
+	job->comm = NULL;
 	job->spare = take_part > 0 && job->local_rank >= take_part;
-	rc = split_comm(job, job->world, job->spare ? MPI_UNDEFINED : 0, &job->comm);
+	rc = job->ops->split(job, job->world, job->spare ? -1 : 0, &job->comm);
 	if (rc < 0 || job->spare)
 		goto out;
-	MPI_Comm_rank(job->comm, &job->rank);
-	MPI_Comm_size(job->comm, &job->nranks);
+	job->ops->place(job->comm, &job->rank, &job->nranks);
 	job->err->rank = job->rank;
 	rc = find_nodes(job);
+	if (rc == 0)
+		rc = job->ops->split(job, job->comm, job->local_rank ? -1 : 0, &job->leaders);
 out:
 	watch_leave(job->watch);
 	return rc < 0 || job->spare ? rc : job_split(job, 0);
@@ -190,56 +140,37 @@ int job_split(struct job *job, int color)
 	int rc;
 
 	watch_enter(job->watch, "splitting into groups", job->deadline);
-	free_comm(&job->group_comm);
-	free_comm(&job->traffic);
-	rc = split_comm(job, job->comm, color, &job->group_comm);
+	free_comm(job, &job->group_comm);
+	free_comm(job, &job->traffic);
+	rc = job->ops->split(job, job->comm, color, &job->group_comm);
 	if (rc == 0)
-		rc = dup_comm(job, job->group_comm, &job->traffic);
+		rc = job->ops->split(job, job->group_comm, 0, &job->traffic);
 	watch_leave(job->watch);
-	if (rc < 0)
-		return rc;
-	MPI_Comm_rank(job->group_comm, &job->group_rank);
-	MPI_Comm_size(job->group_comm, &job->group_size);
-	return 0;
-}
-
-/* MPI_Finalize waits for all processes by spinning. Surplus processes would disturb the
- * measurement, so they poll a non-blocking barrier and sleep in between. */
-static void wait_for_all(struct job *job)
-{
-	MPI_Request request;
-	int done = 0;
-
-	if (MPI_Ibarrier(job->world, &request) != MPI_SUCCESS)
-		return;
-	while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
-		clock_sleep(job->spare ? 0.02 : 0.0001);
+	if (rc == 0)
+		job->ops->place(job->group_comm, &job->group_rank, &job->group_size);
+	return rc;
 }
 
 void job_release(struct job *job)
 {
-	int initialised = 0;
-
-	MPI_Initialized(&initialised);
-	if (!initialised)
+	if (!job->ops)
 		return;
 	watch_phase(job->watch, job->spare ? PHASE_SPARE : PHASE_FINALISE);
-	if (job->world != MPI_COMM_NULL) {
+	if (job->world) {
 		watch_enter(job->watch, "the other ranks' end", job->spare ? 0 : job->deadline);
-		wait_for_all(job);
+		job->ops->await_all(job);
 		watch_leave(job->watch);
 	}
-	watch_enter(job->watch, "MPI_Finalize", INIT_SECONDS);
-	free_comm(&job->traffic);
-	free_comm(&job->group_comm);
-	if (job->comm == job->world)
-		job->comm = MPI_COMM_NULL; /* job_select was not reached */
-	free_comm(&job->comm);
-	free_comm(&job->world);
-	MPI_Finalize();
+	watch_enter(job->watch, job->ops->closing, INIT_SECONDS);
+	free_comm(job, &job->traffic);
+	free_comm(job, &job->group_comm);
+	free_comm(job, &job->leaders);
+	free_comm(job, &job->comm);
+	job->ops->close(job);
 	watch_leave(job->watch);
 	free(job->node_of);
 	job->node_of = NULL;
+	job->ops = NULL;
 }
 
 /* -T does not cut a wait for ranks that work alone. */
@@ -271,14 +202,19 @@ void job_restore_deadline(struct job *job, struct job_time former)
 	do {                                                                                       \
 		int exchanged;                                                                     \
 		wait_begin(job, what);                                                             \
-		exchanged = mpi_failed(job, expression, what);                                     \
+		exchanged = (job)->ops->expression;                                                \
 		watch_leave((job)->watch);                                                         \
 		return exchanged;                                                                  \
 	} while (0)
 
+int job_meet(struct job *job)
+{
+	return job->ops->barrier(job, job->comm, "a barrier");
+}
+
 int job_barrier(struct job *job, const char *what)
 {
-	EXCHANGE(job, what, MPI_Barrier(job->comm));
+	EXCHANGE(job, what, barrier(job, job->comm, what));
 }
 
 int job_await_work(struct job *job, const char *what)
@@ -290,94 +226,105 @@ int job_await_work(struct job *job, const char *what)
 	return rc;
 }
 
+static int sum(struct job *job, enum job_sum kind, void *values, int n, const char *what)
+{
+	EXCHANGE(job, what, sum(job, job->comm, kind, values, n, what));
+}
+
 int job_max(struct job *job, double *values, int n)
 {
-	EXCHANGE(job, "the slowest rank's figures",
-		 MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, MPI_MAX, job->comm));
+	return sum(job, JOB_MAX_DOUBLE, values, n, "the slowest rank's figures");
 }
 
 int job_max_int(struct job *job, int *values, int n)
 {
-	EXCHANGE(job, "agreeing",
-		 MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INT, MPI_MAX, job->comm));
+	return sum(job, JOB_MAX_INT, values, n, "agreeing");
 }
 
 int job_sum_int64(struct job *job, long long *values, int n)
 {
-	EXCHANGE(job, "adding up",
-		 MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_LONG_LONG, MPI_SUM, job->comm));
+	return sum(job, JOB_SUM_INT64, values, n, "adding up");
+}
+
+static int bcast(struct job *job, struct job_comm *comm, void *data, size_t bytes, const char *what)
+{
+	EXCHANGE(job, what, bcast(job, comm, 0, data, bytes, what));
 }
 
 int job_bcast(struct job *job, void *data, size_t bytes)
 {
-	EXCHANGE(job, "a word from rank 0", MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, job->comm));
+	return bcast(job, job->comm, data, bytes, "a word from rank 0");
 }
 
 int job_group_bcast(struct job *job, void *data, size_t bytes)
 {
-	EXCHANGE(job, "a word from the group's rank 0",
-		 MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, job->group_comm));
+	return bcast(job, job->group_comm, data, bytes, "a word from the group's rank 0");
+}
+
+static int gather(struct job *job, struct job_comm *comm, const void *mine, size_t bytes, void *all,
+		  const char *what)
+{
+	EXCHANGE(job, what, gather(job, comm, mine, bytes, all, what));
 }
 
 int job_gather(struct job *job, const void *mine, size_t bytes, void *all)
 {
-	EXCHANGE(job, "gathering at rank 0",
-		 MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, job->comm));
-}
-
-/* Fills in the bytes of each rank: `bytes` from the first of a node go to the node's place. */
-static void count_nodes(const struct job *job, int bytes, int *counts, int *places)
-{
-	int next = 0; /* nodes are numbered by their lowest rank */
-
-	for (int rank = 0; rank < job->nranks; rank++) {
-		counts[rank] = job->node_of[rank] == next ? bytes : 0;
-		places[rank] = job->node_of[rank] * bytes;
-		next += job->node_of[rank] == next;
-	}
+	return gather(job, job->comm, mine, bytes, all, "gathering at rank 0");
 }
 
 int job_gather_nodes(struct job *job, const void *mine, size_t bytes, void *all)
 {
-	int *counts = must(calloc(2 * (size_t)job->nranks, sizeof(*counts))), rc;
-
-	if (bytes > (size_t)INT_MAX / (size_t)job->nnodes) {
-		free(counts);
+	if (bytes > (size_t)INT_MAX / (size_t)job->nnodes)
 		return error_set(job->err, OUTCOME_INTERNAL, -EOVERFLOW,
 				 "%d hosts have too much data for one gather", job->nnodes);
+	return job->leaders
+		       ? gather(job, job->leaders, mine, bytes, all, "gathering hosts at rank 0")
+		       : 0;
+}
+
+void *job_gather_host(struct job *job, const void *mine, size_t bytes, int *rank, int *n)
+{
+	struct job_comm *local = NULL;
+	void *all = NULL;
+
+	watch_enter(job->watch, "looking at the host's devices", job->deadline);
+	if (job->ops->split_host(job, job->world, &local) == 0) {
+		job->ops->place(local, rank, n);
+		all = must(calloc((size_t)*n, bytes));
+		if (job->ops->all_gather(job, local, mine, bytes, all, "devices") < 0) {
+			free(all);
+			all = NULL;
+		}
+		job->ops->free(local);
 	}
-	count_nodes(job, (int)bytes, counts, counts + job->nranks);
-	wait_begin(job, "gathering hosts at rank 0");
-	rc = mpi_failed(job,
-			MPI_Gatherv(mine, job->local_rank == 0 ? (int)bytes : 0, MPI_BYTE, all,
-				    counts, counts + job->nranks, MPI_BYTE, 0, job->comm),
-			"gathering hosts at rank 0");
 	watch_leave(job->watch);
-	free(counts);
+	return all;
+}
+
+int job_share(struct job *job, bool has, void *data, size_t bytes, const char *what, int *from)
+{
+	int lowest = has ? -job->rank : -INT_MAX, rc;
+
+	wait_begin(job, what);
+	rc = job->ops->sum(job, job->comm, JOB_MAX_INT, &lowest, 1, what);
+	*from = rc == 0 && lowest > -INT_MAX ? -lowest : -1;
+	if (*from >= 0)
+		rc = job->ops->bcast(job, job->comm, *from, data, bytes, what);
+	watch_leave(job->watch);
 	return rc;
 }
 
 int job_agree(struct job *job, int rc)
 {
-	struct {
-		int failed, rank;
-	} mine = { rc < 0 ? 0 : 1, job->rank }, worst;
-	int failed;
+	struct error err = *job->err;
+	int from, failed;
 
-	wait_begin(job, "agreeing that nothing failed");
-	failed = mpi_failed(job, MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, job->comm),
-			    "MPI_Allreduce");
-	if (failed == 0 && worst.failed == 0) {
-		struct error err = *job->err;
-
-		failed = mpi_failed(job,
-				    MPI_Bcast(&err, sizeof(err), MPI_BYTE, worst.rank, job->comm),
-				    "MPI_Bcast");
+	failed = job_share(job, rc < 0, &err, sizeof(err), "agreeing that nothing failed", &from);
+	if (failed == 0 && from >= 0) {
 		err.file = "(on that rank)";
-		if (worst.rank != job->rank && failed == 0)
+		if (from != job->rank)
 			*job->err = err;
 		failed = -EREMOTEIO;
 	}
-	watch_leave(job->watch);
 	return rc < 0 ? rc : failed;
 }

@@ -27,23 +27,6 @@ static bool all_bound(const struct sight *sights, int n)
 	return n > 1;
 }
 
-/* Gathers every local rank's sight. The caller frees it; NULL on failure. */
-static struct sight *look_around(struct job *job, const struct sight *mine, int *rank, int *n)
-{
-	struct sight *all = NULL;
-	MPI_Comm local;
-
-	if (MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL,
-				&local) != MPI_SUCCESS)
-		return NULL;
-	MPI_Comm_rank(local, rank);
-	MPI_Comm_size(local, n);
-	all = must(calloc((size_t)*n, sizeof(*all)));
-	MPI_Allgather(mine, sizeof(*mine), MPI_BYTE, all, sizeof(*all), MPI_BYTE, local);
-	MPI_Comm_free(&local);
-	return all;
-}
-
 int devices_choose(struct job *job, const struct backend_ops *ops, const struct options *options,
 		   struct device_choice *choice)
 {
@@ -55,11 +38,9 @@ int devices_choose(struct job *job, const struct backend_ops *ops, const struct 
 	if (!ops->device_name)
 		return 0; /* host memory: every rank takes part */
 	ops->device_name(0, mine.first, sizeof(mine.first));
-	watch_enter(job->watch, "looking at the host's devices", job->deadline);
-	all = look_around(job, &mine, &local, &n);
-	watch_leave(job->watch);
+	all = job_gather_host(job, &mine, sizeof(mine), &local, &n);
 	if (!all)
-		return error_set(job->err, OUTCOME_INTERNAL, -EIO, "MPI_Comm_split_type");
+		return -EIO;
 	usable = mine.devices - first;
 	if (options->device_first < 0 && all_bound(all, n)) {
 		choice->device = 0;

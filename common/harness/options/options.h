@@ -36,7 +36,7 @@ struct options {
 	};
 	/* the calls */
 	struct {
-		const char *backend;	     /* --backend auto|nccl|mpi */
+		const char *backend;	     /* --backend auto|nccl|mpi|null */
 		enum mode mode;		     /* --mode; MODE_GRAPH also from -G */
 		int dtype_first, dtype_last; /* -d; DT_INT8..DT_F8E5M2 for "all" */
 		int op_first, op_last;	     /* -o; OP_SUM..OP_MULSUM for "all" */

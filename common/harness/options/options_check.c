@@ -306,6 +306,24 @@ static int check_device_kernels(struct option_set *set)
 	return 0;
 }
 
+/* Calls without data cannot be checked or broken. */
+static int check_no_data(struct option_set *set)
+{
+	struct options *o = set->options;
+
+	if (!backend_has(o->backend, BACKEND_NO_DATA))
+		return 0;
+	if ((given(set, "check") && o->check > 0) || o->check_every)
+		return reject(set, "check", "must be 0 with --backend %s, which moves no data",
+			      o->backend);
+	if (o->nfaults > 0)
+		return reject(set, "fault",
+			      "can't be combined with --backend %s, which makes no calls",
+			      o->backend);
+	o->check = 0;
+	return 0;
+}
+
 int options_check(struct option_set *set)
 {
 	static int (*const checks[])(struct option_set *) = {
@@ -316,6 +334,7 @@ int options_check(struct option_set *set)
 		check_processes,
 		check_files,
 		check_kind,
+		check_no_data,
 		/* last: wrong input is reported first in every build */
 		check_device_kernels,
 	};

@@ -116,5 +116,5 @@ void options_print_help(FILE *out, const struct option_target *target, const cha
 		}
 	}
 	fputc('\n', out);
-	put_paragraph(out, "--end", "");
+	put_paragraph(out, "--end", basename(program));
 }

@@ -11,10 +11,14 @@ int options_launch_check(const struct launch *launch, const struct options *opti
 	int gpus = options->gpus ? options->gpus : 1;
 
 	if (!launch->launched || launch->own || threads * gpus <= 1)
-		return launch_check(launch, err);
+		return 0;
 	return error_set(err, OUTCOME_USAGE, -EINVAL,
-			 "-%c %d under a launcher: every rank is a process here; start "
-			 "mpirun -np %d %s instead",
+			 launch->numbered
+				 ? "-%c %d where RANK and WORLD_SIZE are set: every rank is "
+				   "a process here; WORLD_SIZE=%d and %s for each RANK, or "
+				   "unset both"
+				 : "-%c %d under a launcher: every rank is a process "
+				   "here; start mpirun -np %d %s instead",
 			 gpus > 1 ? 'g' : 't', gpus > 1 ? gpus : threads,
 			 (launch->announced ? launch->announced : 1) * threads * gpus, program);
 }

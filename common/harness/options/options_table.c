@@ -59,7 +59,7 @@ const struct option_row option_rows[] = {
 	{ "nthreads", 't', ARG("N", "auto"), WHOLE(1, 4096), WORD("auto", 0), FIELD(threads), FREE, IN(PROCESSES) },
 	/* the resolved backend is compared */
 	{ "backend", ARG("NAME", "auto"), .kind = &kind_text, FIELD(backend), FREE, IN(PROCESSES),
-	  WORDS("auto", "nccl", "mpi") },
+	  WORDS("auto", "nccl", "mpi", "null") },
 	{ "share-gpu", FLAG("1", "0"), FIELD(share_gpu), SAME, IN(PROCESSES), ON_GPU },
 	{ "parallel_init", 'p', SWITCH, .initial = "0", FIELD(parallel_init), FREE, IN(PROCESSES) },
 

@@ -51,6 +51,12 @@ static void put_meaning(FILE *out, const struct options *options)
 	fputs("# Other than nccl-tests: sizes double unless -i is given, time is the slowest\n"
 	      "# rank's unless -a is given, and every rank is a process of its own\n",
 	      out);
+	if (options->table == TABLE_HANGAR)
+		fputs("# predbw: busbw as predicted for this machine; ofpred: the share of it that "
+		      "was\n"
+		      "# reached; ci: half the 95 % interval of the median time, in percent of "
+		      "it\n",
+		      out);
 }
 
 static void put_rank(FILE *out, const struct rank_facts *rank, const struct options *options)

@@ -113,12 +113,10 @@ static int at_job(const struct arguments *arguments, const struct health *health
 	int rc = 0;
 
 	launch_detect(&launch);
-	if (launch_check(&launch, err) < 0)
-		return -EINVAL;
 	if (!launch.launched || (local && strcmp(local, "0") == 0))
 		text = look_in_time(arguments);
 	if (launch.launched)
-		rc = job_init(&job, &unwatched, err, launch.announced);
+		rc = job_init(&job, &unwatched, err, &launch);
 	if (rc == 0 && launch.launched)
 		rc = job_select(&job, 0);
 	if (rc == 0 && job.local_rank == 0 && !text)

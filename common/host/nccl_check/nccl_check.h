@@ -57,6 +57,9 @@ void nccl_log_print_node(FILE *out, const struct nccl_log *log);
 /* The head of the log, its failure, then all of the following. */
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 
+/* The failure, or else where ranks wait, as a verdict (verdict.schema.json). */
+void nccl_log_print_json(FILE *out, const struct nccl_log *log);
+
 /* Rings of every communicator, equal channels merged:
  * "channels 00-23: 0 -P2P/CUMEM-> 1 -P2P/CUMEM-> 0". */
 void nccl_log_print_rings(FILE *out, const struct nccl_log *log);

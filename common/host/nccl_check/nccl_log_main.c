@@ -8,6 +8,7 @@ struct arguments {
 	struct error err; /* the first file that can't be read */
 	int files, rank;  /* -r RANK holds for the files after it */
 	const char *topo;
+	bool json;
 };
 
 static void read_file(struct argp_state *state, void *into, char *text)
@@ -42,6 +43,7 @@ static const struct argument rows[] = {
 	{ "topo", 't', "FILE", ARGUMENT(TEXT, struct arguments, topo) },
 	{ "causes", 'c', "FILE", .kind = ARGUMENT_OWN, .take = take_table },
 	{ "lines", 'l', "FILE", .kind = ARGUMENT_OWN, .take = take_table },
+	{ "json", 'j', NULL, ARGUMENT(FLAG, struct arguments, json) },
 	{ "rank", 'r', "RANK", ARGUMENT(WHOLE, struct arguments, rank), .min = -1,
 	  .most = NCCL_LOG_RANKS - 1 },
 };
@@ -76,7 +78,9 @@ int main(int argc, char **argv)
 		topo_read_xml(&topo, arguments.topo, err);
 	if (err->code == 0 && is_empty(&arguments.log))
 		error_set(err, OUTCOME_UNSUPPORTED, -1, "no NCCL line in what was read");
-	if (err->code == 0) /* where printing fails, output_guard tells of it */
+	if (err->code == 0 && arguments.json) /* where printing fails, output_guard tells of it */
+		nccl_log_print_json(stdout, &arguments.log);
+	else if (err->code == 0)
 		nccl_log_print(stdout, &arguments.log, arguments.topo ? &topo : NULL);
 	code = err->code ? (int)err->outcome
 	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits || arguments.log.n_ras ||

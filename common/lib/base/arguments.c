@@ -90,7 +90,7 @@ void arguments_read(const struct argument_table *table, int argc, char **argv, v
 {
 	struct argp_option *options = must(calloc(table->n + 2, sizeof(*options)));
 	const char *after;
-	char doc[2048];
+	char doc[4096];
 	const struct argp argp = {
 		.options = options, .parser = parse, .args_doc = table->values, .doc = doc
 	};

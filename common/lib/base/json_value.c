@@ -45,3 +45,22 @@ json_t *json_value_texts(char *const *texts, int n)
 		json_array_append_new(list, json_value_text(texts[i]));
 	return list;
 }
+
+void json_value_print(FILE *out, const json_t *value)
+{
+	json_dumpf(value, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+	putc('\n', out);
+}
+
+json_t *json_value_lines(const char *text)
+{
+	json_t *list = json_array();
+
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		char *line = strndup(text, n = strcspn(text, "\n"));
+
+		json_array_append_new(list, json_value_text(line));
+		free(line);
+	}
+	return list;
+}

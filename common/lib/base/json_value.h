@@ -15,5 +15,11 @@ json_t *json_value_real(double value);
  * jansson's. Returns 0 or a negative errno: -ENOSPC on a full disk. */
 int json_value_save(const json_t *value, const char *path, size_t flags);
 
+/* Writes it as lines, with 15 digits a number. */
+void json_value_print(FILE *out, const json_t *value);
+
+/* A text's lines, each a string; ends of lines, and an empty last one, are left out. */
+json_t *json_value_lines(const char *text);
+
 /* An array of n strings. */
 json_t *json_value_texts(char *const *texts, int n);

@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "base/proc_stat.h"
 #include "settings/rank_groups.h"
-#include "process/leftovers.h"
+#include "process/launch_parts.h"
 #include "process/child.h"
 
 #define ENV_KEY	     "HANGAR_RUN_KEY"
@@ -53,32 +53,79 @@ static void make_key(char *key, size_t len)
 		snprintf(key, len, "%016lx", rank_groups_value(all));
 }
 
+/* Ranks that a script, torchrun or a pod numbers: names of their run, and HANGAR_TOKEN, a secret that they may share. A host's name
+ * is none: rank 0's own is another to it ("localhost"). */
+static void make_numbered_key(char *key, size_t len)
+{
+	static const char *const names[] = { "MASTER_PORT",	    "WORLD_SIZE",
+					     "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT",
+					     "SLURM_JOB_ID",	    "SLURM_STEP_ID",
+					     "HANGAR_TOKEN" };
+	const char *given = getenv("HANGAR_RENDEZVOUS"), *port = given ? strrchr(given, ':') : NULL;
+	char all[4096] = "numbered";
+
+	for (size_t i = 0; i < LENGTH(names); i++)
+		text_add(all, sizeof(all), " %s", getenv(names[i]) ?: "-");
+	text_add(all, sizeof(all), " %s", port ? port : "-");
+	snprintf(key, len, "%016lx", rank_groups_value(all));
+}
+
+/* By RANK and WORLD_SIZE, as torchrun, pods and hangar's own start set them. */
+static bool detect_numbers(struct launch *launch, bool served)
+{
+	int size = environment_number(environ, "WORLD_SIZE", 0),
+	    rank = environment_number(environ, "RANK", -1);
+
+	/* torchrun is the innermost launcher also where mpirun or srun has started it */
+	if (size < 2 || rank < 0 || (served && !getenv("TORCHELASTIC_RUN_ID")))
+		return false;
+	launch->launched = launch->numbered = true;
+	launch->announced = size;
+	launch->rank = rank;
+	launch->local = environment_number(environ, "LOCAL_WORLD_SIZE", 0);
+	launch->local_rank = environment_number(environ, "LOCAL_RANK", 0);
+	if (!getenv(ENV_KEY))
+		make_numbered_key(launch->key, sizeof(launch->key));
+	return true;
+}
+
+/* A Slurm step. */
+static int count_tasks(void)
+{
+	return getenv("SLURM_STEP_ID")
+		       ? environment_number(environ, "SLURM_STEP_NUM_TASKS SLURM_NTASKS", 0)
+		       : 0;
+}
+
 void launch_detect(struct launch *launch)
 {
-	int tasks = getenv("SLURM_STEP_ID") ? environment_number(environ,
-								 "SLURM_STEP_NUM_TASKS "
-								 "SLURM_NTASKS",
-								 0)
-					    : 0;
+	int tasks = count_tasks();
 	bool served;
 
 	memset(launch, 0, sizeof(*launch));
 	launch->announced =
 		environment_number(environ, "OMPI_COMM_WORLD_SIZE PMI_SIZE MPI_LOCALNRANKS", 0);
 	served = launch->announced > 0 || getenv("PMIX_NAMESPACE");
-	launch->apart = !served && tasks > 1;
-	launch->launched = served || launch->apart;
+	launch->own = getenv(ENV_KEY) != NULL;
+	make_key(launch->key, sizeof(launch->key));
+	if (detect_numbers(launch, served))
+		return;
+	launch->numbered = !served && tasks > 1;
+	launch->launched = served || launch->numbered;
 	if (launch->launched && launch->announced == 0)
 		launch->announced = tasks;
 	launch->local = environment_number(environ, "OMPI_COMM_WORLD_LOCAL_SIZE", 0);
-	launch->local_rank = environment_number(environ, "OMPI_COMM_WORLD_LOCAL_RANK", 0);
-	launch->own = getenv(ENV_KEY) != NULL;
+	if (launch->numbered && environment_number(environ, "SLURM_STEP_NUM_NODES", 0) == 1)
+		launch->local = tasks;
+	launch->local_rank = environment_number(environ,
+						launch->numbered ? "SLURM_LOCALID"
+								 : "OMPI_COMM_WORLD_LOCAL_RANK",
+						0);
 	if (launch->launched)
 		launch->rank =
 			environment_number(environ,
 					   "OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID",
 					   0);
-	make_key(launch->key, sizeof(launch->key));
 }
 
 /* A setting of Open MPI 4 (OMPI_MCA_orte_) and 5 (PRTE_MCA_prte_), which knows no options of these names. */
@@ -102,16 +149,6 @@ void launch_begin(const struct launch *launch)
 		return;
 	run_folder_note_begun(launch->key);
 	set_parameter("execute_quiet", NULL);
-}
-
-int launch_check(const struct launch *launch, struct error *err)
-{
-	if (!launch->apart)
-		return 0;
-	return error_usage(err,
-			   "srun started %d tasks without PMIx, by which MPI finds them: "
-			   "srun --mpi=pmix (srun --mpi=list must have it), or mpirun",
-			   launch->announced);
 }
 
 /* Runs in a child process: counting starts CUDA's threads, and a thread here with signals unblocked
@@ -144,7 +181,7 @@ int launch_cores(void)
 }
 
 /* Slurm's variables would make mpirun use the whole allocation; a bare start uses this host. */
-static void forget_slurm(void)
+void launch_forget_slurm(void)
 {
 	char name[128];
 
@@ -227,12 +264,6 @@ static bool look_after(struct orphaned *b, pid_t pid, const struct run_folder *f
 	return b->signalled == SIGKILL && now - b->since_ns > ORPHANED_NS + 3 * TERM_NS;
 }
 
-/* A run of which nothing runs. */
-struct held {
-	uint64_t since_ns, looked_ns; /* since 0: something runs */
-	bool printed;
-};
-
 static void say_held(enum proc_hold hold, pid_t pid, bool started)
 {
 	printf(started ? "# no supervisor of this run runs: the first (pid %d) %s\n"
@@ -241,15 +272,14 @@ static void say_held(enum proc_hold hold, pid_t pid, bool started)
 	fflush(stdout);
 }
 
-/* Returns the seconds for which nothing of the run has run; 0: something does. */
-static double look_for_held(struct held *h, pid_t mpirun, const struct run_folder *folder)
+double launch_look_for_held(struct held *h, pid_t mpirun, const struct run_folder *folder)
 {
 	uint64_t now = clock_ns(), before = h->looked_ns;
 	pid_t pid = mpirun;
 	enum proc_hold hold = run_folder_hold(folder, &pid, 0);
 	bool started = hold != HOLD_GONE;
 
-	if (!started && !run_folder_deserted(folder))
+	if (mpirun && !started && !run_folder_deserted(folder))
 		hold = proc_hold_read(mpirun);
 	h->looked_ns = now;
 	if (!proc_hold_hint(hold) || h->since_ns == 0 || now - before > PAUSED_NS) {
@@ -348,7 +378,7 @@ static int wait_for(pid_t pid, int signal_fd, const struct run_folder *folder,
 
 	while (waitpid(pid, &status, WNOHANG) != pid) {
 		if (poll(&ready, 1, LOOK_MS) == 0) {
-			double seconds = look_for_held(&held, pid, folder);
+			double seconds = launch_look_for_held(&held, pid, folder);
 
 			if (guard->seconds > 0 && seconds >= guard->seconds)
 				return end_held(pid, folder, *ended_by, guard, seconds);
@@ -429,23 +459,31 @@ static int run_mpirun(char **command, const sigset_t *mask, int signal_fd,
 	return OUTCOME_INTERNAL;
 }
 
-int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct error *err)
+int launch_open_run(struct run_folder *folder, struct error *err)
 {
-	struct run_folder folder;
 	char key[33];
 	uint64_t random;
-	char **command;
-	sigset_t mask;
-	int code, signal_fd;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		random = (uint64_t)getpid() << 32;
 	snprintf(key, sizeof(key), "%016lx", random);
-	if (make_room_for_files(ranks, err) < 0 || run_folder_open(&folder, key, err) < 0)
-		return 1;
+	if (run_folder_open(folder, key, err) < 0)
+		return -EIO;
 	setenv(ENV_KEY, key, 1);
+	launch_forget_slurm();
+	return 0;
+}
+
+int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct error *err)
+{
+	struct run_folder folder;
+	char **command;
+	sigset_t mask;
+	int code, signal_fd;
+
+	if (make_room_for_files(ranks, err) < 0 || launch_open_run(&folder, err) < 0)
+		return 1;
 	setenv(ENV_PROGRESS, !isatty(STDERR_FILENO) ? "0" : isatty(STDOUT_FILENO) ? "2" : "1", 1);
-	forget_slurm();
 	set_parameters(folder.path);
 	command = make_command(ranks, argv);
 	fprintf(stderr, "hangar: no launcher, running:");

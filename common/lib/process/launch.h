@@ -5,11 +5,11 @@
 
 struct launch {
 	bool launched; /* by mpirun, srun or another launcher that sets variables */
-	bool apart; /* tasks of a Slurm step that have neither PMIx nor PMI: MPI does not find the others */
-	bool own;	/* by hangar's own bare start: -g and -t are already applied */
-	int announced;	/* number of processes by the launcher's variables, 0: unknown */
-	int rank;	/* this process' number by those, 0 if unknown */
-	int local;	/* number on this host by Open MPI's variables; 0: unknown */
+	bool numbered; /* by RANK and WORLD_SIZE, or in a Slurm step that has neither PMIx nor PMI: MPI does not find the others */
+	bool own;      /* by hangar's own bare start: -g and -t are already applied */
+	int announced; /* number of processes by the launcher's variables, 0: unknown */
+	int rank;      /* this process' number by those, 0 if unknown */
+	int local;     /* number on this host by those; 0: unknown */
 	int local_rank; /* number among those on this host */
 	char key[33];	/* name of the run on this host, the same for all its processes */
 };
@@ -21,9 +21,6 @@ void launch_detect(struct launch *launch);
 /* In a process that a launcher has started: notes that it has begun. Under an mpirun of launch_self() MPI prints its own
  * messages here, though mpirun is quiet. */
 void launch_begin(const struct launch *launch);
-
-/* 0, or a negative errno where ranks cannot find each other by MPI. */
-int launch_check(const struct launch *launch, struct error *err);
 
 /* Returns what `devices`, 0 to 255, says in a child process: counting GPUs starts threads. */
 int launch_count(int (*devices)(void));
@@ -46,6 +43,10 @@ struct launch_guard {
  * command on standard error. An mpirun that starts no process runs once more, with all of its messages: OUTCOME_INTERNAL
  * if that fails as well. Returns the exit code. */
 int launch_self(int ranks, char **argv, const struct launch_guard *guard, struct error *err);
+
+/* The same without mpirun, for ranks that meet over TCP: they are children of this process, which gives them RANK, WORLD_SIZE
+ * and a key. When one has failed the others have 3 s. They end with this process, however it ends. */
+int launch_ranks(int ranks, char **argv, const struct launch_guard *guard, struct error *err);
 
 /* Place of the progress line, by the user's standard error and output: no terminal, a terminal for
  * errors only, or one that also shows the table. */

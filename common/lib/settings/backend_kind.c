@@ -6,6 +6,7 @@ static const struct {
 	unsigned flags;
 } kinds[] = {
 	{ "nccl", "NCCL ", BACKEND_FLAGS_NCCL },
+	{ "null", "null ", BACKEND_FLAGS_NULL },
 	{ "mpi", "", BACKEND_FLAGS_MPI },
 };
 

@@ -10,10 +10,13 @@ enum backend_flag {
 	BACKEND_AVG_FIRST = 16, /* ncclAvg on floats multiplies by 1/n before the addition */
 	BACKEND_SOCKETS = 32,	/* communicator init always uses sockets */
 	BACKEND_RAS = 64,	/* the library answers RAS queries and logs its rings */
-	BACKEND_SETTINGS = 128	/* ranks should have equal NCCL settings */
+	BACKEND_SETTINGS = 128, /* ranks should have equal NCCL settings */
+	BACKEND_MPI = 256,	/* its ranks are those that MPI finds */
+	BACKEND_NO_DATA = 512	/* calls move no data: checks are off, and auto never means it */
 };
 
-#define BACKEND_FLAGS_MPI 0u
+#define BACKEND_FLAGS_MPI  ((unsigned)BACKEND_MPI)
+#define BACKEND_FLAGS_NULL ((unsigned)BACKEND_NO_DATA)
 #define BACKEND_FLAGS_NCCL                                                                         \
 	((unsigned)(BACKEND_DEVICE | BACKEND_ASYNC | BACKEND_ABORT | BACKEND_GRAPH |               \
 		    BACKEND_AVG_FIRST | BACKEND_SOCKETS | BACKEND_RAS | BACKEND_SETTINGS))

@@ -3,6 +3,7 @@
 
 #include <fnmatch.h>
 
+#include "base/json_value.h"
 #include "base/parse.h"
 #include "base/rank_list.h"
 
@@ -43,6 +44,30 @@ static void csv_row(const struct model *model, const struct predict_request *req
 		       p->bar->sources);
 	else
 		printf(",,%s,\n", model_class(model, p->algo));
+}
+
+/* The names of CSV's columns; null where these are empty. */
+static json_t *row_json(const struct model *model, const struct predict_request *request,
+			const struct prediction *p)
+{
+	const struct model_bar *bar = p->bar;
+
+	return json_pack(
+		"{s:s s:i s:i s:s s:f s:s s:s s:i s:f s:f s:f s:f s:o s:f s:f s:f s:f s:s s:s s:o "
+		"s:o s:s s:o}",
+		"topo", model->sys->name, "nnodes", nodes_of(model), "nranks", model->nranks,
+		"collective", model_coll_names[request->collective], "size_bytes", request->bytes,
+		"algo", model_algo_names[p->algo], "proto", model_proto_names[p->proto], "channels",
+		p->channels, "time_us", p->time_us, "algbw_gbs", p->algbw, "busbw_gbs", p->busbw,
+		"ceiling_busbw_gbs", p->ceiling_busbw, "nccl_us",
+		json_value_real(p->nccl_us >= 0 ? p->nccl_us : (double)NAN), "launch_us",
+		p->launch_us, "latency_us", p->latency_us, "transfer_us", p->transfer_us, "fill_us",
+		p->fill_us, "limit", limit_of(p), "constants",
+		p->fitted ? "fitted" : "physical-only", "low_busbw_gbs",
+		json_value_real(bar ? p->low_busbw : (double)NAN), "high_busbw_gbs",
+		json_value_real(bar ? p->high_busbw : (double)NAN), "bar_class",
+		bar ? bar->name : model_class(model, p->algo), "bar_sources",
+		bar ? json_integer(bar->sources) : json_null());
 }
 
 static const char *plural(double n)
@@ -256,6 +281,7 @@ struct shown {
 	long rows, points; /* printed, and predicted */
 	bool nvls;	   /* a row of NVLS or NVLSTree among them */
 	bool argued;	   /* a bar that is not of several sources */
+	json_t *json;	   /* the rows, of --json */
 };
 
 static void show(const struct predict_job *job, const struct model *model,
@@ -274,15 +300,17 @@ static void show(const struct predict_job *job, const struct model *model,
 	shown->rows++;
 	shown->nvls |= p->algo == MODEL_NVLS || p->algo == MODEL_NVLS_TREE;
 	shown->argued |= p->bar != NULL && p->bar->sources < 2;
-	if (shown->rows == 1 && job->csv)
+	if (shown->rows == 1 && job->csv && !job->json)
 		fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_"
 		      "gbs,busbw_gbs,ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,"
 		      "fill_us,limit,constants,low_busbw_gbs,high_busbw_gbs,bar_class,bar_"
 		      "sources\n",
 		      stdout);
-	else if (shown->rows == 1)
+	else if (shown->rows == 1 && !job->json)
 		table_header(model, job->nodes_to, job->explain);
-	if (job->csv)
+	if (job->json)
+		json_array_append_new(shown->json, row_json(model, request, p));
+	else if (job->csv)
 		csv_row(model, request, p);
 	else
 		table_row(model, request, p);
@@ -381,7 +409,8 @@ static int take_nodes(struct predict_job *job, struct model *model, int nodes, s
 
 static int predict_all(struct predict_job *job, struct model *model, struct error *err)
 {
-	struct shown shown = { .rows = 0 };
+	struct shown shown = { .json = job->json ? json_array() : NULL };
+	json_t *all;
 
 	for (int nodes = job->nodes_from; nodes > 0; nodes = next_nodes(job, nodes)) {
 		int rc = take_nodes(job, model, nodes, err);
@@ -401,6 +430,11 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 		printf("# NCCL %d.%d is beyond what is known: algorithms as of 2.28, sends as of "
 		       "2.30\n",
 		       model->sys->nccl / 10000, model->sys->nccl / 100 % 100);
+	if (job->json) {
+		all = json_pack("{s:i s:o}", "version", 1, "rows", shown.json);
+		json_value_print(stdout, must(all));
+		json_decref(all);
+	}
 	return nothing_shown(job, model, &shown, err);
 }
 

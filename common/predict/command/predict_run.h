@@ -13,7 +13,7 @@ struct predict_job {
 	double from, to; /* bytes, from <= to */
 	int algo, proto; /* -1: NCCL's choice */
 	int process_gpus;
-	bool csv, explain, list, no_nvls, all_algos, physical, nccl_model;
+	bool csv, json, explain, list, no_nvls, all_algos, physical, nccl_model;
 	double rate, hours; /* failures; a rate of 0: not asked */
 	double launch_us;   /* of this host; 0: of the fit's */
 	struct topo_change change;

@@ -90,6 +90,10 @@ static void check(struct argp_state *state, void *into)
 {
 	struct predict_job *job = into;
 
+	if (job->json && (job->csv || job->against || job->list))
+		argument_refuse(state, "--json: without --csv, --against and --list");
+	job->csv =
+		job->csv || job->json; /* what it cannot go with, and the columns, are the same */
 	if (job->to > 0 && job->from > job->to)
 		argument_refuse(state, "-e (%.0f B) is below -b (%.0f B)", job->to, job->from);
 	if (job->to <= 0)
@@ -157,6 +161,7 @@ static const struct argument rows[] = {
 	{ "calibrate", 0, "RUN_DIR|FILE.json", OF(TEXT, calibrate) },
 	{ "host-launch-us", 0, "US", REAL(launch_us) },
 	{ "csv", 0, NULL, OF(FLAG, csv) },
+	{ "json", 0, NULL, OF(FLAG, json) },
 	{ "explain", 0, NULL, OF(FLAG, explain) },
 	{ "list", 0, NULL, OF(FLAG, list) },
 	{ "failures", 0, "RATE", REAL(rate) },

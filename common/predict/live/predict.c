@@ -32,6 +32,8 @@ const char *predict_refusal(const struct bench *bench, bool shared_gpu)
 
 	if (strcmp(o->topo, "none") == 0)
 		return "--topo none";
+	if (bench->backend->ops->flags & BACKEND_NO_DATA)
+		return "the null backend moves no data";
 	if (o->nfaults > 0)
 		return "none are made of a schedule of faults";
 	if (o->split_kind != SPLIT_NONE)

@@ -5,6 +5,9 @@
 #include "answer/meaning.h"
 #include "evidence/evidence.h"
 
+/* The diagnosis as verdict.json has it (verdict.schema.json). */
+void answer_print_json(FILE *out, const struct answer *diagnosis, const struct evidence *evidence);
+
 /* The diagnosis in short, for the screen: culprit, others, where to look, then the rest. `page`: the
  * report's name, "" for none. */
 void answer_print_whole(FILE *out, const struct answer *diagnosis, const struct evidence *evidence,

@@ -36,6 +36,18 @@ void report_folded(FILE *out, const char *name, const char *text)
 	}
 }
 
+/* "culprit     rank 3 (of 4)". */
+static void report_culprits(FILE *out, const struct answer *d, const struct evidence *e)
+{
+	bool none = strcmp(d->ranks, "-") == 0, several = strchr(d->ranks, ',') != NULL;
+
+	fprintf(out, "%-12s%s%s (of %s%d)\n", several ? "culprits" : "culprit",
+		none	  ? "none is named"
+		: several ? "ranks "
+			  : "rank ",
+		none ? "" : d->ranks, e->uncounted ? "at least " : "", e->nranks);
+}
+
 void answer_print_whole(FILE *out, const struct answer *d, const struct evidence *e,
 			const char *page)
 {
@@ -46,11 +58,10 @@ void answer_print_whole(FILE *out, const struct answer *d, const struct evidence
 	report_where(out, "", d, e);
 	if (page[0])
 		fprintf(out, "look further: %s\n", page);
-	fprintf(out,
-		"\noutcome     %s\nclass       %s\nculprits    %s\nranks       %s%d\n"
-		"confidence  %s\n",
-		outcome_name(d->outcome), class_name(d->class, d->outcome), d->ranks,
-		e->uncounted ? "at least " : "", e->nranks, confidence_name(d->confidence));
+	fprintf(out, "\noutcome     %s\nclass       %s\n", outcome_name(d->outcome),
+		class_name(d->class, d->outcome));
+	report_culprits(out, d, e);
+	fprintf(out, "confidence  %s\n", confidence_name(d->confidence));
 	if (d->side)
 		fprintf(out, "side        %s\n", side_name(d->side));
 	if (d->hosts[0])
@@ -125,6 +136,14 @@ static json_t *verdict_json(const struct answer *d, const struct evidence *e)
 			 "command", json_value_text(e->command), "remarks",
 			 json_value_text(e->remarks), "summary", lines_json(d), "culprit_hosts",
 			 json_value_text(culprits), "job", d->job[0] ? d->job : NULL);
+}
+
+void answer_print_json(FILE *out, const struct answer *d, const struct evidence *e)
+{
+	json_t *verdict = must(verdict_json(d, e));
+
+	json_value_print(out, verdict);
+	json_decref(verdict);
 }
 
 static int save_verdict(const struct answer *d, const struct evidence *e, const char *path)

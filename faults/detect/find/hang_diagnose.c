@@ -8,7 +8,7 @@
 struct arguments {
 	const char **dirs; /* owned: room for all of argv */
 	size_t ndirs;
-	bool dry_run, torch, log;
+	bool dry_run, torch, log, json;
 };
 
 static void take_folder(struct argp_state *state, void *into, char *text)
@@ -32,6 +32,7 @@ static void check(struct argp_state *state, void *into)
 
 static const struct argument rows[] = {
 	{ "dry-run", 'n', NULL, ARGUMENT(FLAG, struct arguments, dry_run) },
+	{ "json", 'j', NULL, ARGUMENT(FLAG, struct arguments, json) },
 	{ "log", 'l', NULL, ARGUMENT(FLAG, struct arguments, log) },
 	{ "torch", 't', NULL, ARGUMENT(FLAG, struct arguments, torch) },
 };
@@ -80,7 +81,10 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 	report_describe(&answer, &evidence);
 	if (!dry_run)
 		snprintf(page, sizeof(page), "%s/postmortem.md", arguments->dirs[0]);
-	answer_print_whole(stdout, &answer, &evidence, page);
+	if (arguments->json)
+		answer_print_json(stdout, &answer, &evidence);
+	else
+		answer_print_whole(stdout, &answer, &evidence, page);
 	if (dry_run || answer_save(&answer, &evidence, arguments->dirs[0], err) >= 0)
 		code = answer.outcome;
 out:

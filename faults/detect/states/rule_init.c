@@ -1,5 +1,6 @@
 /* rule_init.c: rules about ranks that did not come to init, came with other arguments, or left. */
 
+#include "base/rank_list.h"
 #include "base/stats.h"
 #include "finding/rule.h"
 #include "answer/answer.h"
@@ -133,10 +134,34 @@ static bool some_never_came(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+/* The ranks met over TCP, and those that came were told which did not. */
+static bool some_never_met(const struct rule_ctx *ctx, struct finding *f)
+{
+	const struct evidence *e = ctx->evidence;
+	const char *absent = "";
+
+	/* recorders of many ranks stay on disk: that of such a rank alone is looked at */
+	for (int i = 0; i < e->nranks && !*absent; i++)
+		if (view_finished(view_of(ctx, i)) && view_of(ctx, i)->outcome == OUTCOME_HANG &&
+		    e->ranks[i].recorder)
+			absent = e->ranks[i].recorder->culprits;
+	for (int i = 0; i < e->nranks; i++)
+		if (rank_list_has(absent, i))
+			rank_set_add(&f->culprits, i);
+	if (f->culprits.n == 0)
+		return false;
+	place_init(f, true);
+	finding_note(f, "The others met, before MPI or NCCL began, and waited in vain.");
+	finding_conclude(ctx, f, CLASS_INIT_MISSING, CONFIDENCE_PROVED);
+	return true;
+}
+
 bool rule_absent_from_init(const struct rule_ctx *ctx, struct finding *f)
 {
 	size_t inside = progress_count_in_init(ctx->comm);
 
+	if (some_never_met(ctx, f))
+		return true;
 	if (some_never_came(ctx, f))
 		return true;
 	finding_reset(f);

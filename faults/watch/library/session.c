@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "library/library.h"
-#include "watch/link.h"
+#include "net/link.h"
 #include "watch/message.h"
 
 __thread struct preload_thread preload_thread;

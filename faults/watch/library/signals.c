@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 
 #include "library/library.h"
-#include "watch/link.h"
+#include "net/link.h"
 #include "watch/message.h"
 
 static bool ends(int number)

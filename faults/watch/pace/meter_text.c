@@ -102,10 +102,9 @@ void meter_print(FILE *out, const struct meter *meter, int columns)
 	if (!whole.samples)
 		return;
 	rows = meter_rows(meter, METER_ROWS, &n);
-	fprintf(out, "# meter: %d ranks, %.4g s: in calls %.1f %%%s, waiting %.1f %%\n",
+	fprintf(out, "# meter: %d ranks, %.4g s, of it in calls %.1f %%%s, waiting %.1f %%\n",
 		meter->nranks, meter->seconds, whole.held_percent,
-		whole.held_percent > 100 ? " (streams overlap)" : "",
-		fmax(whole.waited_percent, 0));
+		whole.held_percent > 100 ? " (overlaps)" : "", fmax(whole.waited_percent, 0));
 	fprintf(out, "# %-14s %-13s %7s %7s %7s %7s %5s %5s %5s%s%s\n", "communicator", "call",
 		"calls", "bytes", "median", "p95", "busbw", "call%", "wait%",
 		meter->model ? " pred%" : "", wide ? "    most           least" : "");

@@ -17,7 +17,7 @@ struct arguments {
 	struct run_settings run;
 	bool wait, preflight;
 	int command;	   /* where it begins in argv, 0: nowhere */
-	bool status;	   /* asks how runs are, and starts none */
+	bool status, json; /* asks how runs are, and starts none */
 	const char *which; /* run, NULL: all */
 	const char *
 		watch; /* a rank has started this: watch the run with this name, NULL: no rank has */
@@ -124,6 +124,8 @@ static void check(struct argp_state *state, void *into)
 {
 	const struct arguments *a = into;
 
+	if (a->json && !a->status)
+		argument_refuse(state, "--json goes with --status");
 	if (!a->command && !a->status && !a->watch)
 		argument_refuse(state, "which command?");
 	if (a->plugin && a->run.fault)
@@ -153,6 +155,7 @@ static const struct argument rows[] = {
 	{ "trace", 0, "FILE", OF(OWN, run.meter.trace), .take = take_file },
 	{ "plugin", 0, NULL, OF(FLAG, plugin) },
 	{ "status", 0, NULL, OF(FLAG, status) },
+	{ "json", 0, NULL, OF(FLAG, json) },
 	{ "quiet", 'q', NULL, OF(FLAG, run.quiet) },
 	{ "watch", 0, "RUN", OF(TEXT, watch), .flags = OPTION_HIDDEN },
 };
@@ -284,7 +287,7 @@ int main(int argc, char **argv)
 		argv = run_apart_options(&argc, argv);
 	arguments_read(&table, argc, argv, &a);
 	if (a.status)
-		return run_status_ask(a.which);
+		return run_status_ask(a.which, a.json);
 	if (a.watch)
 		return watch_apart(&a);
 	argv += a.command;

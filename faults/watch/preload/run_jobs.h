@@ -4,7 +4,7 @@
 #pragma once
 
 #include "preload/run_ranks.h"
-#include "watch/link.h"
+#include "net/link.h"
 #include "watch/message.h"
 #include "watch/monitor.h"
 

@@ -8,7 +8,7 @@
 #include "preload/run_ranks.h"
 #include "evidence/stacks_text.h"
 #include "probe/probe.h"
-#include "watch/link.h"
+#include "net/link.h"
 #include "watch/message.h"
 
 #define STACK_SECONDS  0.7 /* for all */
@@ -61,13 +61,14 @@ static void look_at_stacks(const struct monitor *m, char (*doing)[160])
 }
 
 /* The lines, to be freed. */
-static char *describe(struct run_status *s, struct monitor *m, const char *title)
+static char *describe(struct run_status *s, struct monitor *m, const char *title, bool as_json)
 {
 	double seconds = (double)(s->counted_ns - s->looked_ns) * 1e-9;
 	char(*doing)[160] = must(calloc(m->nranks + 1, sizeof(*doing))), *text = NULL;
 	struct status_rank *ranks;
 	size_t n = m->nranks, bytes;
 	FILE *out = must(open_memstream(&text, &bytes));
+	json_t *json;
 
 	for (size_t i = 0; i < m->input.nhosts; i++)
 		n += m->input.hosts[i].nviews;
@@ -83,13 +84,20 @@ static char *describe(struct run_status *s, struct monitor *m, const char *title
 	for (size_t i = 0; i < m->input.nhosts; i++)
 		for (size_t k = 0; k < m->input.hosts[i].nviews; k++)
 			ranks[n++] = (struct status_rank){ .view = &m->input.hosts[i].views[k] };
-	fprintf(out, "# %s\n", title);
-	if (s->looked_ns)
-		fprintf(out, "# %zu ranks, %.1f s since the last look\n", n, seconds);
-	else
-		fprintf(out, "# no rank has come yet: none has used NCCL\n");
-	status_print(out, ranks, n, seconds);
-	run_meter_print(out, m);
+	if (as_json) {
+		json = must(status_json(title, ranks, n, seconds));
+		json_dumpf(json, out, JSON_COMPACT);
+		json_decref(json);
+		putc('\n', out);
+	} else {
+		fprintf(out, "# %s\n", title);
+		if (s->looked_ns)
+			fprintf(out, "# %zu ranks, %.1f s since the last look\n", n, seconds);
+		else
+			fprintf(out, "# no rank has come yet: none has used NCCL\n");
+		status_print(out, ranks, n, seconds);
+		run_meter_print(out, m);
+	}
 	fclose(out);
 	free(ranks);
 	free(doing);
@@ -98,7 +106,7 @@ static char *describe(struct run_status *s, struct monitor *m, const char *title
 
 void run_status_answer(struct run_status *s, struct monitor *m, int fd, const char *title)
 {
-	char *text = describe(s, m, title);
+	char *text = describe(s, m, title, fd >= 0 && m->asking_json);
 	struct link link;
 
 	if (fd < 0) {
@@ -144,7 +152,7 @@ struct asked {
 };
 
 /* Connects to this user's monitor of that name, and asks it. Names are anybody's: another user's process is not asked. */
-static void ask(struct asked *a, const char *key)
+static void ask(struct asked *a, const char *key, bool json)
 {
 	socklen_t len;
 	struct sockaddr_un address = link_address(key, 0, &len);
@@ -155,7 +163,7 @@ static void ask(struct asked *a, const char *key)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, len) < 0)
 		return;
 	if (link_same_user(fd))
-		a->over = link_send(&a->link, MESSAGE_STATUS, NULL, 0, -1) < 0;
+		a->over = link_send(&a->link, MESSAGE_STATUS, "json", json ? 4 : 0, -1) < 0;
 	else
 		fprintf(stderr,
 			"hangar_run: a process of user %u listens at @hangar-%u-%s: not asked\n",
@@ -216,7 +224,7 @@ static bool is_name_of(const char *name, const char *run)
 	return !rest[0] || (rest[0] == '.' && isdigit(rest[1]) && !rest[2]);
 }
 
-int run_status_ask(const char *which)
+int run_status_ask(const char *which, bool json)
 {
 	char wanted[64] = "", folder[PATH_MAX + 16] = "", path[PATH_MAX], line[256], name[32];
 	char *end = NULL, *key;
@@ -229,7 +237,8 @@ int run_status_ask(const char *which)
 	if (pid > 0 && !*end)
 		run_variable((pid_t)pid, RUN_KEY, wanted, sizeof(wanted));
 	else if (which)
-		snprintf(folder, sizeof(folder), ", --out %s)\n", run_absolute(which, path));
+		snprintf(folder, sizeof(folder), ", --out %s)%s", run_absolute(which, path),
+			 json ? "\"" : "\n");
 	snprintf(name, sizeof(name), " @hangar-%u-", (unsigned int)geteuid());
 	while (f && fgets(line, sizeof(line), f)) {
 		unsigned int flags = 0;
@@ -243,7 +252,7 @@ int run_status_ask(const char *which)
 		if (pid > 0 && !*end && !is_name_of(key, wanted))
 			continue;
 		asked = must(realloc(asked, (n + 1) * sizeof(*asked)));
-		ask(&asked[n++], key);
+		ask(&asked[n++], key, json);
 	}
 	if (f)
 		fclose(f);

@@ -23,5 +23,5 @@ void run_status_release(struct run_status *status);
 const char *run_absolute(const char *path, char *buf);
 
 /* Asks the monitors of this user on this host and prints their answers. `which`: a process of the
- * run, or its folder; NULL: all runs. Returns the exit code: 1 without an answer. */
-int run_status_ask(const char *which);
+ * run, or its folder; NULL: all runs. `json`: a line of JSON a run. Returns the exit code: 1 without an answer. */
+int run_status_ask(const char *which, bool json);

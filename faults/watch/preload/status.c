@@ -4,6 +4,7 @@
 #include "answer/describe.h"
 #include "base/call_value.h"
 #include "base/error.h"
+#include "base/json_value.h"
 #include "base/rank_list.h"
 
 #define RANKS_MOST (1 << 18)
@@ -218,27 +219,137 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds)
+/* Sorts the ranks by their numbers. */
+static void open_scene(struct scene *s, struct status_rank *ranks, size_t n, double seconds)
 {
-	struct scene s = { .ranks = ranks, .seconds = seconds };
-
+	*s = (struct scene){ .ranks = ranks, .seconds = seconds };
 	for (size_t i = 0; i < n; i++)
 		if (ranks[i].view->rank >= 0 && ranks[i].view->rank < RANKS_MOST)
-			ranks[s.n++] = ranks[i];
-	qsort(ranks, s.n, sizeof(*ranks), by_rank);
-	s.most = s.n ? ranks[s.n - 1].view->rank : 0;
-	s.marks = must(calloc((size_t)s.most + 1, sizeof(*s.marks)));
-	s.ids = must(calloc(s.n * VIEW_COMMS + 1, sizeof(*s.ids)));
-	s.progress = (struct progress){ .ranks = must(calloc(s.n + 1, sizeof(*s.progress.ranks))),
-					.nranks = (int)s.n };
-	for (size_t i = 0; i < s.n; i++)
-		s.progress.ranks[i].view = ranks[i].view;
-	list_comms(&s);
+			ranks[s->n++] = ranks[i];
+	qsort(ranks, s->n, sizeof(*ranks), by_rank);
+	s->most = s->n ? ranks[s->n - 1].view->rank : 0;
+	s->marks = must(calloc((size_t)s->most + 1, sizeof(*s->marks)));
+	s->ids = must(calloc(s->n * VIEW_COMMS + 1, sizeof(*s->ids)));
+	s->progress =
+		(struct progress){ .ranks = must(calloc(s->n + 1, sizeof(*s->progress.ranks))),
+				   .nranks = (int)s->n };
+	for (size_t i = 0; i < s->n; i++)
+		s->progress.ranks[i].view = ranks[i].view;
+	list_comms(s);
+}
+
+static void close_scene(struct scene *s)
+{
+	free(s->progress.ranks);
+	free(s->marks);
+	free(s->ids);
+}
+
+void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds)
+{
+	struct scene s;
+
+	open_scene(&s, ranks, n, seconds);
 	for (size_t k = 0; k < s.nids; k++)
 		print_comm(out, &s, k);
 	for (size_t i = 0; i < s.n; i++)
 		print_rank(out, &s, i);
-	free(s.progress.ranks);
-	free(s.marks);
-	free(s.ids);
+	close_scene(&s);
+}
+
+/* ---- JSON ---- */
+
+/* The ranks that are marked, and no mark is left. */
+static json_t *marked_json(const struct scene *s)
+{
+	json_t *list = json_array();
+
+	for (int rank = 0; rank <= s->most; rank++)
+		if (s->marks[rank])
+			json_array_append_new(list, json_integer(rank));
+	memset(s->marks, 0, (size_t)s->most + 1);
+	return list;
+}
+
+/* Ranks that have come to the first call that not all have made, and that have not. */
+static json_t *comm_json(const struct scene *s, size_t number)
+{
+	struct awaited call = { .progress = &s->progress, .id = s->ids[number] };
+	uint64_t done = UINT64_MAX, least = UINT64_MAX, most = 0;
+	json_t *ranks, *came, *missing;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct view_comm *c = progress_member(s->ranks[i].view, call.id);
+
+		if (!c)
+			continue;
+		done = c->done < done ? c->done : done;
+		least = c->seq < least ? c->seq : least;
+		most = c->seq > most ? c->seq : most;
+	}
+	mark(s, &call, false);
+	ranks = marked_json(s);
+	call.n = least < most ? least + 1 : least;
+	mark(s, &call, false);
+	came = marked_json(s);
+	mark(s, &call, true);
+	missing = marked_json(s);
+	return json_pack("{s:I s:o s:I s:I s:o s:o}", "comm", (json_int_t)number, "ranks", ranks,
+			 "completed", (json_int_t)done, "seq", (json_int_t)call.n, "came", came,
+			 "missing", missing);
+}
+
+/* "call" is null where it is in none; "waits_for": ranks that have not come to it. */
+static json_t *rank_json(const struct scene *s, size_t rank)
+{
+	const struct status_rank *r = &s->ranks[rank];
+	const struct rank_view *v = r->view;
+	const struct view_comm *comm = progress_open_comm(v);
+	bool open = v->oldest.ticket;
+	char call[160] = "", state[160] = "", site[sizeof(v->site)] = "";
+	json_t *waits_for;
+	size_t number = 0;
+
+	if (open)
+		view_call(&v->oldest, call, sizeof(call));
+	if (open)
+		view_site(v, false, site, sizeof(site));
+	if (rank_doing(v, false).doing <= DOING_STOPPED)
+		view_process(v, state, sizeof(state));
+	while (comm && number < s->nids && s->ids[number] != comm->id)
+		number++;
+	for (size_t i = 0; i < s->n; i++)
+		if (progress_waits_for(&s->progress, (int)rank, (int)i) == PROGRESS_YES)
+			s->marks[s->ranks[i].view->rank] = true;
+	waits_for = marked_json(s);
+	return json_pack("{s:i s:s s:i s:o s:o s:I s:I s:f s:o s:o s:o s:o s:o}", "rank", v->rank,
+			 "host", v->host, "pid", (int)v->pid, "process", json_value_text(state),
+			 "call", open ? json_value_text(call) : json_null(), "seq",
+			 open ? (json_int_t)v->oldest.seq : -1, "comm",
+			 open && comm ? (json_int_t)number : -1, "seconds",
+			 open || v->waiting ? v->waited : 0, "waits_for", waits_for, "site",
+			 json_value_text(site), "doing", json_value_text(r->doing ? r->doing : ""),
+			 "waited_percent",
+			 json_value_real(r->counts && s->seconds > 0
+						 ? 100 * fmin(1, r->counts->waited / s->seconds)
+						 : (double)NAN),
+			 "awaited_percent",
+			 json_value_real(r->counts && s->seconds > 0
+						 ? 100 * fmin(1, r->counts->awaited / s->seconds)
+						 : (double)NAN));
+}
+
+json_t *status_json(const char *title, struct status_rank *ranks, size_t n, double seconds)
+{
+	json_t *comms = json_array(), *list = json_array();
+	struct scene s;
+
+	open_scene(&s, ranks, n, seconds);
+	for (size_t k = 0; k < s.nids; k++)
+		json_array_append_new(comms, comm_json(&s, k));
+	for (size_t i = 0; i < s.n; i++)
+		json_array_append_new(list, rank_json(&s, i));
+	close_scene(&s);
+	return json_pack("{s:i s:o s:f s:o s:o}", "version", 1, "run", json_value_text(title),
+			 "seconds", seconds, "communicators", comms, "ranks", list);
 }

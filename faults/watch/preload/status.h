@@ -2,6 +2,7 @@
  * per rank its call, what it waits for, and what has passed since the last look. Pure. */
 #pragma once
 
+#include "base/json_value.h"
 #include "run/progress.h"
 
 /* Counters of a rank of this host since the last look. Zeroed at first. */
@@ -27,3 +28,5 @@ double status_bytes(const struct record_memory *memory, uint32_t comm);
 
 /* Lines that begin with "# ". `seconds` since the last look. Sorts the ranks by their numbers. */
 void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds);
+/* The same as a value, which the caller owns. */
+json_t *status_json(const char *title, struct status_rank *ranks, size_t n, double seconds);

@@ -15,7 +15,7 @@ enum message {
 	 * connection has what VIEWS has. */
 	MESSAGE_BEAT,
 	MESSAGE_PACE,	/* leader to root: struct pace_sample of its ranks */
-	MESSAGE_STATUS, /* a question to a hangar_run, and its answer, text */
+	MESSAGE_STATUS, /* a question to a hangar_run ("json", or nothing), and its answer, text */
 	MESSAGE_SIGNAL, /* of a process of a hangar_run: struct signal_sent, which it is about to send */
 };
 

@@ -15,7 +15,7 @@
 #include "record/record.h"
 #include "record/view.h"
 #include "decide/decide.h"
-#include "watch/link.h"
+#include "net/link.h"
 
 #define MONITOR_NODES 4096 /* nodes that the root accepts */
 
@@ -176,6 +176,7 @@ struct monitor {
 	const struct supervised *child;	  /* as of this tick; borrowed */
 	int memory_fd;			  /* borrowed */
 	int asking_fd; /* a connection that asks for the status; the caller's: -1 once it is taken */
+	bool asking_json;
 	pid_t launcher_pid;
 	uint64_t watchers_ns;		/* when watchers were last looked at */
 	uint64_t own_beat, own_beat_ns; /* member: its own rank's, while the leader is held */

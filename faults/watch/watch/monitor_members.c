@@ -421,9 +421,10 @@ static void receive_member(struct monitor *m, struct monitor_peer *peer)
 		if (message.type == MESSAGE_HELLO)
 			adopt_memory(m, peer, &message);
 		else if (message.type == MESSAGE_STATUS && peer->rank < 0 && m->config.preloaded &&
-			 m->asking_fd < 0) /* one question at a time */
+			 m->asking_fd < 0) { /* one question at a time */
 			m->asking_fd = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
-		else if (message.type == MESSAGE_SIGNAL && peer->rank < 0 && m->config.preloaded)
+			m->asking_json = message.bytes > 0;
+		} else if (message.type == MESSAGE_SIGNAL && peer->rank < 0 && m->config.preloaded)
 			take_signal(m, &peer->link, &message);
 		if (peer->rank < 0) {
 			rc = -EPROTO;

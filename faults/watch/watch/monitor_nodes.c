@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "watch/monitor_members.h"
-#include "watch/uplink.h"
+#include "net/uplink.h"
 
 /* The header of the local rank that knows the uplink, or NULL. Only the node of rank 0 listens. */
 static struct record_header *find_header(const struct monitor *m, bool rank0)

@@ -270,7 +270,18 @@ def print_exception(kind, value, trace):
     lines = [f"[rank{rank}]: {line}" for line in "".join(traceback.format_exception(kind, value, trace)).split("\n")]
     lines.insert(2, f"[rank{rank}]:[W1128 23:04:05.678901234 ProcessGroupNCCL.cpp:1538] Warning: destroy_process_group() was not called")
     os.write(2, "\n".join(lines).encode())
-    open(f"{os.environ['DOUBLE_DIR']}/said.{rank}", "w").close()
+    with open(f"{os.environ['DOUBLE_DIR']}/pid.{rank}", "w") as file:
+        file.write(str(os.getpid()))
+    os.rename(file.name, f"{os.environ['DOUBLE_DIR']}/said.{rank}")
+
+
+def has_ended(pid):
+    """Whether the process is no more, or waits for its parent alone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def lost_peer():
@@ -287,7 +298,10 @@ def lost_peer():
     if rank == 1:
         while not os.path.exists(f"{os.environ['DOUBLE_DIR']}/said.3"):
             time.sleep(0.01)
-        time.sleep(0.1)
+        with open(f"{os.environ['DOUBLE_DIR']}/said.3") as file:
+            pid = int(file.read())
+        while not has_ended(pid):
+            time.sleep(0.01)
         raise DistBackendError(words)
     all_reduce()
 

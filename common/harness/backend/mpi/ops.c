@@ -124,6 +124,7 @@ static int make_comm(struct mpi *mpi, const struct comm_request *request, MPI_Co
 {
 	int size = mpi->be.job->group_size,
 	    *members = calloc((size_t)request->nranks + 1, sizeof(int));
+	MPI_Comm traffic = mpi_comm_of(mpi->be.job->traffic);
 	MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
 	uint32_t tag;
 	int rc = members ? MPI_SUCCESS : MPI_ERR_NO_MEM;
@@ -132,11 +133,11 @@ static int make_comm(struct mpi *mpi, const struct comm_request *request, MPI_Co
 	for (int i = 0; members && i < request->nranks; i++)
 		members[i] = (request->span.first + i) % size;
 	if (rc == MPI_SUCCESS)
-		rc = MPI_Comm_group(mpi->be.job->traffic, &all);
+		rc = MPI_Comm_group(traffic, &all);
 	if (rc == MPI_SUCCESS)
 		rc = MPI_Group_incl(all, request->nranks, members, &some);
 	if (rc == MPI_SUCCESS)
-		rc = MPI_Comm_create_group(mpi->be.job->traffic, some, (int)tag, comm);
+		rc = MPI_Comm_create_group(traffic, some, (int)tag, comm);
 	free(members);
 	if (some != MPI_GROUP_NULL)
 		MPI_Group_free(&some);

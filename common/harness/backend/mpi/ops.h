@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/call.h"
+#include "backend/job.h"
 #include "backend/mpi/types.h"
 
 /* A communicator of measured calls. */
@@ -36,6 +37,9 @@ static inline struct mpi *to_mpi(struct backend *be)
 
 /* Sets the error of the library: `what` failed with MPI's code `rc`. Returns -EIO. */
 int mpi_fail(struct mpi *mpi, const char *what, int rc);
+
+/* job.c: MPI's own; MPI_COMM_NULL of none. */
+MPI_Comm mpi_comm_of(const struct job_comm *comm);
 
 /* calls.c: hooks. */
 int mpi_issue(struct backend *be, const struct call *call, uint64_t ticket);

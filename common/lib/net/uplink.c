@@ -1,5 +1,5 @@
 /* uplink.c: TCP listener and connector that never waits. */
-#include "watch/uplink.h"
+#include "net/uplink.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>

@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 
 #include "base/clock.h"
-#include "watch/uplink_rig.h"
+#include "net/uplink_rig.h"
 
 UNIT_TEST(test_listen, "listen")
 {

@@ -1,5 +1,5 @@
 /* uplink_rig.c: connects as a leader does, but waits. */
-#include "watch/uplink_rig.h"
+#include "net/uplink_rig.h"
 
 int connect_to(const char *list, double seconds)
 {

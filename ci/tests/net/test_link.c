@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "watch/link.h"
+#include "net/link.h"
 
 #define MAGIC 0x68616e67u /* of a frame: the protocol between hosts, not to change unnoticed */
 

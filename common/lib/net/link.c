@@ -1,5 +1,5 @@
 /* link.c: framing, descriptor passing and bounded sends over stream sockets. */
-#include "watch/link.h"
+#include "net/link.h"
 
 #include <sys/uio.h>
 

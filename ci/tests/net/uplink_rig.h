@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "watch/uplink.h"
+#include "net/uplink.h"
 
 /* The first address of the list that answers, each within `seconds`: a descriptor or a negative errno. */
 int connect_to(const char *list, double seconds);

@@ -104,6 +104,7 @@ static int open_backend(struct rank *r)
 	if (rc < 0)
 		return rc;
 	r->recorder.blocking = !(r->bench.backend->ops->flags & BACKEND_DEVICE);
+	r->recorder.enqueued = !r->recorder.blocking;
 	r->bench.backend->ops->facts(r->bench.backend, &facts);
 	recorder_identify(&r->recorder, r->job.rank, r->job.nranks, r->job.node, r->job.nnodes,
 			  r->job.local_rank, facts.device, facts.library);

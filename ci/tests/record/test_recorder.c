@@ -214,6 +214,51 @@ UNIT_TEST(test_record, "a call and its return")
 	tear_down();
 }
 
+/* On a device a call is over when its wait is: those that are waited for alone are sampled, with
+ * the rank's own time before them. */
+UNIT_TEST(test_enqueued, "calls that are waited for alone")
+{
+	static const struct {
+		bool enqueued, pair;
+		int calls;
+		uint64_t sampled;
+	} cases[] = {
+		{ true, false, 1, 2 },
+		{ true, false, 3, 0 },
+		{ true, true, 1, 0 },
+		{ false, false, 1, 0 },
+	};
+
+	UNIT_ROWS(c, cases) {
+		struct call made = call;
+		uint64_t between;
+
+		set_up(0);
+		recorder.enqueued = c->enqueued;
+		made.kind = c->pair ? CALL_SEND : CALL_BROADCAST;
+		for (int step = 0; step < 2; step++) {
+			usleep(step ? 2000 : 0);
+			for (int i = 0; i < c->calls; i++)
+				watch.returned(watch.ctx, watch.call(watch.ctx, &made), 0);
+			usleep(1000);
+			watch_completed(&watch);
+			watch_completed(&watch); /* nothing new */
+		}
+		CU_ASSERT_EQUAL(memory->sampled, c->sampled);
+		if (c->sampled) {
+			const struct record_sample *first = &memory->samples[1], *next = first + 1;
+
+			between = next->arrived_ns - first->through_ns;
+			UNIT_ALL(first->own_ns == 0, first->count == 77, first->calls == 1,
+				 first->through_ns >= first->arrived_ns + 1000000,
+				 between >= 2000000, next->own_ns <= between,
+				 next->own_ns + 1000000 >= between,
+				 next->clock == RECORD_CLOCK_HOST);
+		}
+		tear_down();
+	}
+}
+
 /* Sequence numbers and hashes belong to a communicator; beyond the table they share a place. */
 UNIT_TEST(test_communicators, "communicators")
 {

@@ -135,7 +135,7 @@ static void recorder_leave(void *ctx)
 	struct record_wait *wait = &recorder->memory->header.wait;
 
 	/* what came before a wait for all others makes no rank late to a call */
-	if (recorder->blocking && !recorder->inside &&
+	if ((recorder->blocking || recorder->enqueued) && !recorder->inside &&
 	    recorder->wait_ticket == recorder->memory->header.issued_ticket)
 		recorder->end_ns = clock_ns();
 	record_publish(&wait->deadline_ns, 0);
@@ -240,8 +240,9 @@ static void begin_own(struct recorder *recorder, uint64_t ticket, uint64_t now)
 {
 	uint64_t took = now - recorder->rate_ns;
 
-	if (recorder->blocking && !recorder->inside && recorder->end_ns)
+	if ((recorder->blocking || recorder->enqueued) && !recorder->inside && recorder->end_ns)
 		recorder->own_ns += now - recorder->end_ns;
+	recorder->open = recorder->inside ? recorder->open + 1 : 1;
 	recorder->inside = true;
 	if (ticket % RATE_CALLS)
 		return;
@@ -439,6 +440,25 @@ static void recorder_group(void *ctx, enum group_event event)
 	}
 }
 
+/* All that was enqueued is through. Of several calls the host does not see when each began. */
+static void end_enqueued(struct recorder *recorder)
+{
+	struct record_memory *memory = recorder->memory;
+	const struct record *r = slot_of(memory, memory->header.issued_ticket);
+
+	recorder->end_ns = clock_ns();
+	recorder->inside = false;
+	if (recorder->open == 1 && !call_is_pair(r->kind) &&
+	    record_sampled(memory->header.inits[r->comm % RECORD_COMMS].id, r->seq,
+			   recorder->shift))
+		put_sample(recorder, r,
+			   &(struct record_sample){ .arrived_ns = r->enqueued_ns,
+						    .through_ns = recorder->end_ns,
+						    .count = r->count,
+						    .calls = 1,
+						    .clock = RECORD_CLOCK_HOST });
+}
+
 static void recorder_completed(void *ctx)
 {
 	struct recorder *recorder = ctx;
@@ -446,6 +466,8 @@ static void recorder_completed(void *ctx)
 
 	record_publish(&h->completed_ticket, h->issued_ticket);
 	beat(h);
+	if (recorder->enqueued && recorder->inside)
+		end_enqueued(recorder);
 }
 
 static void recorder_replayed(void *ctx, uint32_t calls)

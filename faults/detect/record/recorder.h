@@ -13,6 +13,8 @@ struct recorder {
 	int depth;		      /* of the groups that are open */
 	uint64_t counted;	      /* alltoallvs whose amounts were kept */
 	bool blocking; /* calls return when they are over, so the host's times are theirs: they are sampled; the caller sets it */
+	bool enqueued; /* calls are over when `completed` says so: those that are waited for alone are sampled; the caller sets it */
+	unsigned open; /* calls since the last `completed` */
 	unsigned shift;		 /* 1 of 2^shift calls is sampled */
 	bool inside;		 /* a call, or a group of calls */
 	uint64_t own_ns, end_ns; /* outside of calls so far; the last end, device's clock */

@@ -38,7 +38,7 @@ int perf_main_hooked(const struct collective *collective, const struct perf_hook
 int perf_count_gpus(const char *backend);
 
 /* A bare start: this program again, as so many ranks, which mpirun starts where the backend's are MPI's. `devices`: the GPUs
- * above. Returns the exit code, or a negative errno with the error set. */
+ * above. HANGAR_START=0 in the environment: all is checked, and no rank is started. Returns the exit code, or a negative errno with the error set. */
 struct launch_guard;
 int perf_start(const char *backend, int devices, int ranks, char **argv,
 	       const struct launch_guard *guard, struct error *err);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """cells.py: which cells of the fault matrix are run: for each fault a seeded pairwise covering array.
 
-A cell is one value of each factor. Which cells cannot be is asked of the program itself, with a
-launcher that starts nothing; what only a started rank can tell (exit 2 or 77) is replaced in the
+A cell is one value of each factor. Which cells cannot be is asked of the program itself, with
+HANGAR_START=0; what only a started rank can tell (exit 2 or 77) is replaced in the
 next round.
 
 cells.py OUTDIR: makes or extends OUTDIR/cells.csv, prints what is still to be run. Its settings are
@@ -164,10 +164,9 @@ def command(cell, row):
 
 @functools.cache
 def ask(words):
-    """(exit code, what was said last) of a start whose launcher starts nothing. No GPU is shown:
+    """(exit code, what was said last) of a start that starts nothing. No GPU is shown:
     CUDA's start takes many times the rest, and ranks look at them."""
-    env = dict(os.environ, CUDA_VISIBLE_DEVICES="",
-               PATH=os.environ["NOLAUNCH"] + os.pathsep + os.environ["PATH"])
+    env = dict(os.environ, CUDA_VISIBLE_DEVICES="", HANGAR_START="0")
     run = subprocess.run(words, executable=fired(words[0]), env=env, text=True, timeout=60,
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     lines = run.stderr.strip().splitlines()

@@ -86,7 +86,7 @@ ln -s "$BUILD/hang_diagnose" "$work/refusing/"
 ln -s "$BUILD/tests/tool_evidence" "$work/refusing/tests/"
 cat >"$work/refusing/tests/fired/all_gather_perf" <<END
 #!/bin/sh
-[ "\${*#*int8}" = "\$*" ] || [ -z "\$(mpirun --version)" ] || { echo 'x: no int8 here' >&2; exit 77; }
+[ "\${*#*int8}" = "\$*" ] || [ "\$HANGAR_START" = 0 ] || { echo 'x: no int8 here' >&2; exit 77; }
 exec "$BUILD/tests/fired/all_gather_perf" "\$@"
 END
 chmod +x "$work/refusing/tests/fired/all_gather_perf"

@@ -440,7 +440,7 @@ static void recorder_group(void *ctx, enum group_event event)
 	}
 }
 
-/* All that was enqueued is through. Of several calls the host does not see when each began. */
+/* All that was enqueued is through. When each of several calls began, the host does not see. */
 static void end_enqueued(struct recorder *recorder)
 {
 	struct record_memory *memory = recorder->memory;

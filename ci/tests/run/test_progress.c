@@ -8,32 +8,36 @@ struct picture {
 	const char *behind; /* as behind_in */
 	int circle;	    /* calls that wait for each other */
 	bool closed;	    /* rank 0 and all on which it depends wait */
+	bool beyond;	    /* rank 0 waits for one that does not wait for it */
 };
 
 /* clang-format off */
 static const struct picture pictures[] = {
 	/* all came: nothing is awaited, each is let go */
-	{ { "A B C*", "A B C*", "A B C*" }, "- - -", "0: ", 0, false },
+	{ { "A B C*", "A B C*", "A B C*" }, "- - -", "0: ", 0, false, false },
 	/* rank 1 has not come to the third call */
-	{ { "A B C*", "A B ", "A B C*" }, "1 - 1", "3: 1", 0, false },
+	{ { "A B C*", "A B ", "A B C*" }, "1 - 1", "3: 1", 0, false, true },
 	/* two have not */
-	{ { "A B C*", "A ", "A ", "A B*" }, "1,2,3 - - 1,2", "2: 1,2", 0, false },
+	{ { "A B C*", "A ", "A ", "A B*" }, "1,2,3 - - 1,2", "2: 1,2", 0, false, true },
 	/* one waits in an earlier call: it may not have come for that of the third */
-	{ { "A B C*", "A B*", "A " }, "1,2 2 -", "2: 2", 0, false },
+	{ { "A B C*", "A B*", "A " }, "1,2 2 -", "2: 2", 0, false, true },
 	/* a send without a receive */
-	{ { "A >1**", "A " }, "1 -", "2: 1", 0, false },
-	{ { "A >1**", "A <0**" }, "- -", "0: ", 0, false },
+	{ { "A >1**", "A " }, "1 -", "2: 1", 0, false, true },
+	{ { "A >1**", "A <0**" }, "- -", "0: ", 0, false, false },
 	/* both send first, inside of the sends; both receive first */
-	{ { ">1**", ">0**" }, "1 0", "0: ", 2, true },
-	{ { "<1**", "<0**" }, "1 0", "0: ", 2, true },
+	{ { ">1**", ">0**" }, "1 0", "0: ", 2, true, false },
+	{ { "<1**", "<0**" }, "1 0", "0: ", 2, true, false },
 	/* round about */
-	{ { "<2**", "<0**", "<1**" }, "2 0 1", "0: ", 3, true },
+	{ { "<2**", "<0**", "<1**" }, "2 0 1", "0: ", 3, true, false },
 	/* two communicators in two orders */
-	{ { "a A a*", "a A A*" }, "1 0", "0: ", 2, true },
+	{ { "a A a*", "a A A*" }, "1 0", "0: ", 2, true, false },
 	/* the same order: rank 1 is on its way */
-	{ { "a A a*", "a A " }, "1 -", "0: ", 0, false },
+	{ { "a A a*", "a A " }, "1 -", "0: ", 0, false, true },
+	/* behind a circle of others, and behind a rank that is in no call */
+	{ { "<1**", "<2**", "<1**" }, "1 2 1", "0: ", 2, true, true },
+	{ { "<1**", "<2**", "" }, "1 2 -", "1: 2", 0, false, true },
 	/* no rank has made any call */
-	{ { "", "" }, "- -", "0: ", 0, false },
+	{ { "", "" }, "- -", "0: ", 0, false, false },
 };
 /* clang-format on */
 
@@ -55,7 +59,8 @@ UNIT_TEST(test_pictures, "which rank waits for which, in pictures")
 		orders = progress_circle(&d.progress, false, circle, RANKS);
 		UNIT_ALL(!strcmp(waits, p->waits), !strcmp(behind_in(&d, behind), p->behind),
 			 (int)(pairs + orders) == p->circle,
-			 progress_closed(&d.progress, 0) == p->closed);
+			 progress_closed(&d.progress, 0) == p->closed,
+			 progress_waits_beyond(&d.progress, 0) == p->beyond);
 		if (strcmp(waits, p->waits) || strcmp(behind, p->behind) ||
 		    (int)(pairs + orders) != p->circle)
 			printf("  picture %zu: %s / %s / %zu %zu\n", k, waits, behind, pairs,

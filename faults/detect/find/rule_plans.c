@@ -59,16 +59,16 @@ static bool is_expected(const struct rule_ctx *ctx, int rank, const struct pendi
 	return progress_expects(ctx->played, rank, &lacking);
 }
 
-/* Returns true if the rank waits in a circle of sends and receives: a program that asks and sleeps until its calls are over
- * makes no further one. */
-static bool is_in_circle(const struct rule_ctx *ctx, int rank)
+/* Returns true if the rank waits in a circle of sends and receives, or behind what it has no part in: a program that asks and
+ * sleeps until its calls are over makes no further one. */
+static bool is_held(const struct rule_ctx *ctx, int rank)
 {
 	const struct pending_call *circle[CIRCLE_MAX];
 	size_t n = progress_circle(ctx->played, true, circle, CIRCLE_MAX);
 
 	while (n > 0 && circle[n - 1]->rank != rank)
 		n--;
-	return n > 0;
+	return n > 0 || progress_waits_beyond(ctx->played, rank);
 }
 
 static enum absence absence_of(const struct rule_ctx *ctx, int rank)
@@ -83,7 +83,7 @@ static enum absence absence_of(const struct rule_ctx *ctx, int rank)
 	if (view_finished(&r->view) || r->view.process >= PROCESS_EXITED)
 		return ABSENCE_ENDED;
 	return r->view.process == PROCESS_ALIVE && (r->view.completed >= r->view.issued ||
-						    (is_asleep(r) && !is_in_circle(ctx, rank)))
+						    (is_asleep(r) && !is_held(ctx, rank)))
 		       ? ABSENCE_LIVES
 		       : ABSENCE_NONE;
 }

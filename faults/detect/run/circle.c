@@ -110,27 +110,48 @@ size_t progress_circle(const struct progress *p, bool pairs, const struct pendin
 	return n;
 }
 
-bool progress_closed(const struct progress *p, int rank)
+/* Marks the rank and the ranks that it waits for, those that these wait for, and so on; `back`: those that wait for it. */
+static void reach(const struct progress *p, int rank, bool back, bool *in)
 {
-	size_t ranks = (size_t)p->nranks, n = 1;
-	int *list = must(malloc((ranks + 1) * sizeof(*list)));
-	bool *in = must(calloc(ranks + 1, sizeof(*in)));
-	bool closed = true;
+	int *list = must(malloc(((size_t)p->nranks + 1) * sizeof(*list))), n = 1;
 
 	list[0] = rank;
 	in[rank] = true;
-	for (size_t i = 0; closed && i < n; i++) {
-		closed = progress_at(p, list[i]) != NULL;
+	for (int i = 0; i < n; i++)
 		for (int other = 0; other < p->nranks; other++) {
-			if (in[other] || progress_waits_for(p, list[i], other) != PROGRESS_YES)
+			int from = back ? other : list[i], to = back ? list[i] : other;
+
+			if (in[other] || progress_waits_for(p, from, to) != PROGRESS_YES)
 				continue;
 			in[other] = true;
 			list[n++] = other;
 		}
-	}
 	free(list);
+}
+
+bool progress_closed(const struct progress *p, int rank)
+{
+	bool *in = must(calloc((size_t)p->nranks + 1, sizeof(*in))), closed = true;
+
+	reach(p, rank, false, in);
+	for (int i = 0; i < p->nranks; i++)
+		closed = closed && (!in[i] || progress_at(p, i));
 	free(in);
 	return closed;
+}
+
+bool progress_waits_beyond(const struct progress *p, int rank)
+{
+	bool *ahead = must(calloc((size_t)p->nranks + 1, sizeof(*ahead)));
+	bool *behind = must(calloc((size_t)p->nranks + 1, sizeof(*behind))), beyond = false;
+
+	reach(p, rank, false, ahead);
+	reach(p, rank, true, behind);
+	for (int i = 0; i < p->nranks; i++)
+		beyond = beyond || (ahead[i] && !behind[i]);
+	free(ahead);
+	free(behind);
+	return beyond;
 }
 
 /* The communicator of `v` that has the place of `rank`'s `comm` among those that each has calls on. -1: they are

@@ -258,6 +258,10 @@ bool progress_expects(const struct progress *progress, int rank, const struct re
 /* Returns true if this rank waits in a call, as do all for which it waits, and so on. */
 bool progress_closed(const struct progress *progress, int rank);
 
+/* Returns true if this rank waits for one that does not wait for it, neither itself nor by others: that one, or a circle that it
+ * is in, holds this rank. */
+bool progress_waits_beyond(const struct progress *progress, int rank);
+
 /* Calls each of which waits for the rank that is in the next one, the last for the first's:
  * of sends and receives alone (`pairs`), or such that the calls in another order have none: on two
  * communicators at least, or with the other half of each send and receive. Begins with the lowest

@@ -1,5 +1,5 @@
 /* tool_slow.c: all_reduce_perf in which one rank is slow without being at fault: looks like a hang
- * and is none. HANGAR_SLOW=RANK:FIRST:EVERY:SECONDS: sleeps FIRST seconds before its first call, is
+ * and is none. HANGAR_SLOW=RANK:FIRST:EVERY:SECONDS: is busy for FIRST seconds before its first call,
  * busy for SECONDS before every call whose number EVERY divides. HANGAR_SLOW=RANK:LOW:HIGH:COLLECTIVE: it
  * takes twice as long for calls of LOW to HIGH elements, in another collective: a regression. */
 
@@ -32,7 +32,7 @@ static int issue(void *state, const struct call *call, struct chain *chain)
 	if (chain->backend->job->rank == s->rank) {
 		s->calls++;
 		if (s->calls == 1)
-			clock_sleep(s->first);
+			be_busy(s->first);
 		if (s->calls % s->every == 0)
 			be_busy(s->seconds);
 	}

@@ -25,7 +25,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/detect/find/hang_diagnose.c faults/watch/preload/hangar_run.c common/host/nccl_check/nccl_log_main.c common/predict/command/topo_predict.c \
+PROGRAMS := faults/detect/find/hang_diagnose.c faults/detect/verify/hang_verify.c faults/watch/preload/hangar_run.c common/host/nccl_check/nccl_log_main.c common/predict/command/topo_predict.c \
 	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
@@ -36,7 +36,7 @@ harness := $(addprefix common/harness/,options check backend backend/mpi backend
 predict := $(addprefix common/predict/,pairs topo model live command)
 host := $(addprefix common/host/,nccl_log nccl_check machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record run compare evidence answer finding states find)
+detect := $(addprefix faults/detect/,record run compare evidence answer finding states find verify)
 watch := $(addprefix faults/watch/,pace probe decide watch diagnoser preload library)
 bench := bench/preflight bench/recover
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
@@ -153,7 +153,7 @@ LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ) $(FAULT_TABLE).o
 READER := $(BUILD)/obj/libreader.a
 READER_OBJ := $(call obj,$(filter-out common/harness/% faults/inject/% common/predict/live/% common/predict/pairs/probe.c \
 	common/host/machine/gather.c common/host/reconcile/reconcile.c,$(LIB_SRC)))
-READER_SRC := $(filter %/hangar_run.c %/hang_diagnose.c %/nccl_log_main.c %/topo_predict.c,$(PROGRAMS))
+READER_SRC := $(filter %/hangar_run.c %/hang_diagnose.c %/hang_verify.c %/nccl_log_main.c %/topo_predict.c,$(PROGRAMS))
 MAIN_OBJ := $(call obj,$(MAIN_SRC))
 # What tests need of bench/: an archive, of which they take what they name.
 BENCH := $(BUILD)/obj/libbench.a

@@ -3,7 +3,7 @@ _hangar()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} option words=''
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words="run status diagnose verify log demo hang perf sweep plot page predict reconcile pairs preflight halves health gpu_check night compare tune scaling hang_bisect atlas help list"
+		words="run status diagnose verify log demo hang perf sweep plot page predict reconcile pairs preflight halves health gpu_check night compare tune scaling hang_bisect hang_reduce atlas help list"
 		mapfile -t COMPREPLY < <(compgen -W "$words $(hangar list 2>/dev/null)" -- "$word")
 		return
 	fi
@@ -18,6 +18,7 @@ _hangar()
 		;;
 	--topo | -t) words=$(hangar predict --list 2>/dev/null | sed 's/ .*//') ;;
 	--streams) words='one each' ;;
+	--as) words='text nccl mpi torch' ;;
 	--on-hang) words='report abort kill' ;;
 	--backend) words='auto nccl mpi null' ;;
 	perf) words=$(hangar list 2>/dev/null | sed -n 's/_perf$//p') ;;

@@ -93,6 +93,9 @@ int schedule_assume(struct schedule *schedule);
  * 0, or -EINVAL with the error set: "FILE:LINE: ...", OUTCOME_USAGE. */
 int schedule_read(struct schedule *schedule, const char *path, struct error *err);
 
+/* "all_reduce" ... "recv": the words of that form. */
+const char *schedule_kind_name(enum call_kind kind);
+
 /* Writes it so that schedule_read reads the same. */
 void schedule_print(FILE *out, const struct schedule *schedule);
 

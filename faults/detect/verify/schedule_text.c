@@ -21,6 +21,11 @@ static const char *const kinds[CALL_KIND_COUNT] = {
 	[CALL_RECV] = "recv",
 };
 
+const char *schedule_kind_name(enum call_kind kind)
+{
+	return kinds[kind];
+}
+
 /* A text that is read, and where. */
 struct reader {
 	struct schedule *schedule;

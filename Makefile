@@ -48,7 +48,7 @@ REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c,$(wildcard bench/*.c))
 # The rooms whose unit tests are built and run. Sanitizers go over the rooms that read what strangers wrote, and what those
 # share: records, evidence, dumps, logs, links, topologies, options. ROOMS='*' SANITIZE=... goes over all.
-UNTRUSTED := base settings net options topo nccl_log nccl_check reconcile record run compare evidence find answer probe diagnoser preload decide watch
+UNTRUSTED := base settings net options topo nccl_log nccl_check reconcile record run compare evidence find verify answer probe diagnoser preload decide watch
 ROOMS ?= $(if $(SANITIZE),$(UNTRUSTED),*)
 UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/test_*.c))
 MPI_UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/mpi_test_*.c))

@@ -53,22 +53,6 @@ static const struct argument_table table = {
 	.check = check,
 };
 
-/* Returns true if a verdict may come from calls: no process, setting or wire explains it. */
-static bool of_calls(const struct answer *run)
-{
-	static const enum answer_class classes[] = {
-		CLASS_MISSING,		CLASS_SKIPPED,	 CLASS_EXTRA,	      CLASS_EARLY,
-		CLASS_SKIPPED_OR_EARLY, CLASS_SWAPPED,	 CLASS_MISMATCH,      CLASS_UNMATCHED,
-		CLASS_PAIR_SIZE,	CLASS_PAIR_PEER, CLASS_PAIR_DEADLOCK, CLASS_CYCLE,
-		CLASS_OUTCOME,
-	};
-
-	for (size_t i = 0; i < LENGTH(classes); i++)
-		if (run->class == classes[i])
-			return true;
-	return false;
-}
-
 /* The streams with which the schedule has the run's verdict: a text says one or each. */
 static enum schedule_streams streams_of(const struct schedule *s, const struct answer *run,
 					struct error *err)
@@ -102,11 +86,15 @@ static void describe(const struct reduced *r, const struct arguments *arguments,
 static int run(const struct reduced *r, const struct arguments *arguments, struct error *err)
 {
 	enum program_end end;
+	bool unequal;
 
 	if (program_run(&r->schedule, arguments->seconds, &end, err) < 0)
 		return (int)err->outcome;
+	unequal = r->answer.class == CLASS_PAIR_SIZE || r->answer.class == CLASS_MISMATCH;
 	fprintf(stderr, "over MPI, %d ranks: %s\n", r->schedule.nranks,
 		end == PROGRAM_HANGS ? "hangs the same way"
+		: end == PROGRAM_COMPLETES && unequal
+			? "completes: MPI takes less than was asked for; try --as nccl on a GPU"
 		: end == PROGRAM_COMPLETES
 			? "completes: then it was not the schedule: NCCL, a GPU, a wire or time"
 			: "ends with an error: MPI tells of unlike calls; try --as nccl on a GPU");
@@ -124,7 +112,7 @@ static int reduce_all(const struct arguments *arguments, struct error *err)
 
 	if (input_read(&arguments->input, &s, &seen, err) < 0)
 		goto out;
-	if (!of_calls(&seen)) {
+	if (seen.class != CLASS_OUTCOME && !class_of_calls(seen.class)) {
 		error_set(err, OUTCOME_UNSUPPORTED, -EINVAL,
 			  "cannot reduce: the run's verdict is %s, and its calls are not the cause",
 			  class_name(seen.class, seen.outcome));

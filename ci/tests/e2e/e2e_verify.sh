@@ -57,8 +57,25 @@ expect_err 'cannot tell: rank 2 killed by SIGKILL after its call'
 run "$BUILD/hang_reduce" "$work"/kill/*/
 expect_rc 77 'a killed rank reduced:'
 
-# Flight Recorder dumps
+# Flight Recorder dumps, made up and recorded: a rank that left none is known by its peers at best
 python3 ci/tests/schedules/generate.py "$work/dumps" --seed 5 --count 1 --edits skip >/dev/null
 run "$BUILD/hang_verify" "$work/dumps/0000"
 expect_rc 10 'dumps:'
+tar xf ci/tests/evidence/torch_recorded.tar.xz -C "$work"
+run "$BUILD/hang_verify" "$work/mixed/skip"
+expect_rc 10 'recorded dumps, a call left out:'
+expect_out '^class +skipped-call$'
+expect_out '^culprit +rank 2 '
+run "$BUILD/hang_verify" "$work/mixed/none"
+expect_rc 0 'recorded dumps of a healthy run:'
+run "$BUILD/hang_verify" "$work/plain/drop"
+expect_rc 77 'a dump that may be older than the others:'
+expect_err "cannot tell: rank 3's calls may go on"
+run "$BUILD/hang_verify" "$work/plain/kill"
+expect_rc 77 'a rank without a dump:'
+run "$BUILD/hang_verify" "$work/plain/kill" --assume
+expect_rc 0 'it is assumed:'
+run "$BUILD/hang_reduce" "$work/plain/kill"
+expect_rc 77 'a rank without a dump, reduced:'
+expect_err 'the run.s verdict is rank-unseen, and its calls are not the cause'
 finish

@@ -166,4 +166,47 @@ UNIT_TEST(test_assumed, "ranks of which nothing is known get a peer's calls, if 
 	schedule_release(&s);
 }
 
+/* Takes the schedule again from evidence in which the rank's first calls have left the window, `n` of them. */
+static int take_cut(struct schedule *taken, const char *text, int rank, size_t n, struct error *err)
+{
+	struct schedule s;
+	struct evidence e;
+	struct evidence_rank *r;
+	int rc;
+
+	CU_ASSERT_FATAL(read_text(&s, text, err) == 0);
+	CU_ASSERT_FATAL(schedule_evidence(&s, s.streams, &e, err) == 0);
+	r = &e.ranks[rank];
+	r->ncalls -= n;
+	memmove((void *)r->calls, &r->calls[n], r->ncalls * sizeof(*r->calls));
+	evidence_index(r);
+	rc = schedule_take(taken, &e, err);
+	evidence_release(&e);
+	schedule_release(&s);
+	return rc;
+}
+
+UNIT_TEST(test_taken, "from evidence, from the first call on that all members still have")
+{
+	static const char calls[] =
+		"ranks 3\ngroup a 0,1\nrank 0-2 all_reduce//1 all_reduce//2@x.py:1 all_reduce//3\n"
+		"rank 0,1 all_gather/a/4\n";
+	struct error err = { .rank = -1 };
+	struct schedule s;
+
+	CU_ASSERT(take_cut(&s, calls, 1, 0, &err) == 0);
+	UNIT_ALL(schedule_calls(&s) == 11, s.ngroups == 2, s.groups[1].n == 2,
+		 s.ranks[1].steps[1].count == 2,
+		 !strcmp(s.sites[s.ranks[1].steps[1].site], "x.py:1"), schedule_unknown(&s) == -1);
+	schedule_release(&s);
+	CU_ASSERT(take_cut(&s, calls, 1, 2, &err) == 0);
+	UNIT_ALL(schedule_calls(&s) == 5, s.ranks[0].n == 2, s.ranks[0].steps[0].count == 3);
+	schedule_release(&s);
+	/* which of the sends that have left the window had met is not known */
+	CU_ASSERT(take_cut(&s, "ranks 2\nrank 0 send//1/1 send//2/1\nrank 1 recv//1/0 recv//2/0\n",
+			   0, 1, &err) == -EINVAL);
+	UNIT_ALL(err.outcome == OUTCOME_UNSUPPORTED, strstr(err.text, "its window is cut") != NULL);
+	schedule_release(&s);
+}
+
 UNIT_MAIN(unit_main_file(path))

@@ -95,11 +95,12 @@ static void print(const struct verified *v, const struct schedule *s, const char
 		report_folded(stdout, "known", s->remarks);
 }
 
-/* The rank whose calls may go on behind the end of what is known; -1: there is none. */
-static int cut_rank(const struct schedule *s)
+/* A rank in no call, whose calls may go on behind the end of what is known, where that leaves the verdict open; -1: there is
+ * none. */
+static int cut_rank(const struct schedule *s, const struct verified *v)
 {
-	for (int i = 0; i < s->nranks; i++)
-		if (s->ranks[i].undated)
+	for (int i = 0; v->answer.confidence == CONFIDENCE_INCONCLUSIVE && i < s->nranks; i++)
+		if (s->ranks[i].undated && !v->evidence.ranks[i].view.waiting)
 			return i;
 	return -1;
 }
@@ -109,11 +110,12 @@ static int tell(struct verified *v, const struct schedule *s, const struct argum
 {
 	struct verify_how how = { arguments->chosen ? arguments->streams : s->streams,
 				  arguments->eager };
-	int code, cut = cut_rank(s);
+	int code, cut;
 	char depends[400];
 
 	if (verify(v, s, &how, err) < 0)
 		return (int)err->outcome;
+	cut = cut_rank(s, v);
 	code = v->stands ? OUTCOME_HANG : (int)v->answer.outcome;
 	if (code != OUTCOME_OK && cut >= 0)
 		code = OUTCOME_UNSUPPORTED;

@@ -233,11 +233,15 @@ struct trial {
 	char dir[64], ranks[16], seconds[16];
 };
 
-static const char script[] = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n"
-			     "command -v mpicc mpirun >/dev/null || { echo end 77; exit; }\n"
-			     "mpicc -w -o \"$0/hang\" \"$0/hang.c\" || { echo end 3; exit; }\n"
-			     "timeout -k 5 \"$2\" mpirun --oversubscribe -np \"$1\" \"$0/hang\"\n"
-			     "echo end $?\n";
+/* Processes that are killed would leave segments of shared memory: these go with the folder. */
+static const char script[] =
+	"export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+	"OMPI_MCA_btl_vader_backing_directory=\"$0/shm\"\n"
+	"command -v mpicc mpirun >/dev/null || { echo end 77; exit; }\n"
+	"mkdir \"$0/shm\" && mpicc -w -o \"$0/hang\" \"$0/hang.c\" || { echo end 3; exit; }\n"
+	"timeout -k 5 \"$2\" mpirun --oversubscribe -np \"$1\" \"$0/hang\"\n"
+	"echo end $?\n"
+	"rm -rf \"$0/shm\"\n";
 
 static void run_trial(int fd, const void *arg)
 {

@@ -25,7 +25,7 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/detect/find/hang_diagnose.c faults/watch/preload/hangar_run.c common/host/nccl_check/nccl_log_main.c common/predict/command/topo_predict.c \
+PROGRAMS := faults/detect/find/hang_diagnose.c faults/detect/verify/hang_verify.c faults/detect/verify/hang_reduce.c faults/watch/preload/hangar_run.c common/host/nccl_check/nccl_log_main.c common/predict/command/topo_predict.c \
 	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
@@ -36,7 +36,7 @@ harness := $(addprefix common/harness/,options check backend backend/mpi backend
 predict := $(addprefix common/predict/,pairs topo model live command)
 host := $(addprefix common/host/,nccl_log nccl_check machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record run compare evidence answer finding states find)
+detect := $(addprefix faults/detect/,record run compare evidence answer finding states find verify)
 watch := $(addprefix faults/watch/,pace probe decide watch diagnoser preload library)
 bench := bench/preflight bench/recover
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
@@ -48,7 +48,7 @@ REGISTERED := $(shell sed -n 's/^\trow(\(.*\)).*/\1/p' bench/collectives.h)
 MAIN_SRC := $(filter-out bench/perf_entry.c bench/preflight_main.c,$(wildcard bench/*.c))
 # The rooms whose unit tests are built and run. Sanitizers go over the rooms that read what strangers wrote, and what those
 # share: records, evidence, dumps, logs, links, topologies, options. ROOMS='*' SANITIZE=... goes over all.
-UNTRUSTED := base settings net options topo nccl_log nccl_check reconcile record run compare evidence find answer probe diagnoser preload decide watch
+UNTRUSTED := base settings net options topo nccl_log nccl_check reconcile record run compare evidence find verify answer probe diagnoser preload decide watch
 ROOMS ?= $(if $(SANITIZE),$(UNTRUSTED),*)
 UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/test_*.c))
 MPI_UNIT_SRC := $(wildcard $(ROOMS:%=ci/tests/%/mpi_test_*.c))
@@ -153,7 +153,7 @@ LIB_OBJ := $(call obj,$(LIB_SRC)) $(CU_OBJ) $(FAULT_TABLE).o
 READER := $(BUILD)/obj/libreader.a
 READER_OBJ := $(call obj,$(filter-out common/harness/% faults/inject/% common/predict/live/% common/predict/pairs/probe.c \
 	common/host/machine/gather.c common/host/reconcile/reconcile.c,$(LIB_SRC)))
-READER_SRC := $(filter %/hangar_run.c %/hang_diagnose.c %/nccl_log_main.c %/topo_predict.c,$(PROGRAMS))
+READER_SRC := $(filter %/hangar_run.c %/hang_diagnose.c %/hang_verify.c %/hang_reduce.c %/nccl_log_main.c %/topo_predict.c,$(PROGRAMS))
 MAIN_OBJ := $(call obj,$(MAIN_SRC))
 # What tests need of bench/: an archive, of which they take what they name.
 BENCH := $(BUILD)/obj/libbench.a
@@ -425,6 +425,7 @@ $(BUILD)/obj/common/host/reconcile/causes.o: common/host/reconcile/causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
 $(BUILD)/obj/faults/detect/evidence/evidence_log.o: faults/detect/evidence/log_calls.py
+$(BUILD)/obj/faults/detect/verify/programs.o: $(addprefix faults/detect/verify/program_,nccl.txt mpi.txt torch.txt)
 $(BUILD)/obj/common/predict/topo/topo.o: common/predict/topo/gpus.txt
 $(BUILD)/obj/common/predict/command/topo_predict.o: common/predict/command/against.py
 $(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt

@@ -23,7 +23,7 @@ END
 
 parts=('# Post-mortem: hang, missing-call, rank 1' '- culprit: rank 1 (' '- lacks call 8' '- ranks 0,2 wait in call 8'
 	'- rank 1 is stuck on ' '## The run' 'program' 'command line' 'backend' 'library' 'ranks'
-	'hosts' 'verdict at' '### Ring topology' '## Reproducer' '## The walk' '| rank | process | phase | is in'
+	'hosts' 'verdict at' '### Ring topology' '## Reproducer' 'hang_reduce --as nccl' '## The walk' '| rank | process | phase | is in'
 	'| **1** | alive' 'Last common call: communicator 0, call 7' 'Divergence point: communicator 0, call 8'
 	'Hang point: communicator 0, call 8' '### Stacks' '## Root cause' 'confidence: proved' '## Fix' '## Prevention'
 	'all-reduce')

@@ -134,7 +134,7 @@ done
 run "$BUILD/all_reduce_perf" --version
 expect_rc 0 '--version:'
 expect_out '^all_reduce_perf .*[0-9]+\.[0-9]+'
-for program in hangar_run hang_diagnose nccl_log topo_predict reconcile health p2p_matrix_perf; do
+for program in hangar_run hang_diagnose hang_verify hang_reduce nccl_log topo_predict reconcile health p2p_matrix_perf; do
 	run "$BUILD/$program" --version
 	expect_rc 0 "$program --version:"
 	expect_out "^$program \\(hangar\\) [0-9]+\\.[0-9]+"

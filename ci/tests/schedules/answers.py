@@ -125,9 +125,9 @@ def tell(number, play, live, dump):
            " ".join(filter(None, live[:5])), " ".join(filter(None, dump[:5])), compare(live, dump)))
 
 
-def print_table(rows):
-    """rows: what kind of schedule, how it was judged live and by dumps, how these agree."""
-    for title, column in (("live", 1), ("dumps", 2), ("live and dumps", 3)):
+def print_table(rows, titles=("live", "dumps", "live and dumps")):
+    """rows: what kind of schedule, then, by the titles: how it was judged live and by dumps, how these agree."""
+    for column, title in enumerate(titles, 1):
         print(title)
         for kind in sorted({r[0] for r in rows}):
             counts = collections.Counter(r[column] for r in rows if r[0] == kind)

@@ -33,6 +33,20 @@ const char *class_name(enum answer_class class, enum outcome outcome)
 	return class > CLASS_OUTCOME && class < CLASS_COUNT ? names[class] : outcome_name(outcome);
 }
 
+bool class_of_calls(enum answer_class class)
+{
+	static const enum answer_class classes[] = {
+		CLASS_MISSING,		CLASS_SKIPPED,	 CLASS_EXTRA,	      CLASS_EARLY,
+		CLASS_SKIPPED_OR_EARLY, CLASS_SWAPPED,	 CLASS_MISMATCH,      CLASS_UNMATCHED,
+		CLASS_PAIR_SIZE,	CLASS_PAIR_PEER, CLASS_PAIR_DEADLOCK, CLASS_CYCLE,
+	};
+
+	for (size_t i = 0; i < LENGTH(classes); i++)
+		if (class == classes[i])
+			return true;
+	return false;
+}
+
 bool class_known(const char *name)
 {
 	for (int i = CLASS_OUTCOME + 1; i < CLASS_COUNT; i++)

@@ -67,6 +67,9 @@ const char *class_name(enum answer_class class, enum outcome outcome);
 
 bool class_is_final(enum answer_class class);
 
+/* Returns true if the calls that ranks make are the cause: no process, setting, GPU or wire. */
+bool class_of_calls(enum answer_class class);
+
 /* The class of what is lost (enum view_lost, not LOST_NOT). */
 enum answer_class class_of_lost(uint32_t lost);
 

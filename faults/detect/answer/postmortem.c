@@ -150,7 +150,7 @@ static void print_rings(FILE *out, const struct evidence *e, const char *dir)
 }
 
 /* The only reader of command.txt: evidence does not say what was injected. */
-static void print_reproducer(FILE *out, const char *dir)
+static void print_reproducer(FILE *out, const struct answer *d, const char *dir)
 {
 	char path[4096], line[8192];
 	const char *why;
@@ -169,6 +169,11 @@ static void print_reproducer(FILE *out, const char *dir)
 	}
 	if (f)
 		fclose(f);
+	if (d->outcome == OUTCOME_HANG && class_of_calls(d->class) &&
+	    d->confidence != CONFIDENCE_INCONCLUSIVE)
+		fprintf(out, "\nThe smallest program that hangs alike: `hang_reduce --as nccl DIR` "
+			     "prints it, of "
+			     "this folder.\n");
 }
 
 /* The cell about what a rank that lives is in. */
@@ -396,7 +401,7 @@ void postmortem_print(FILE *out, const struct answer *d, const struct evidence *
 	putc('\n', out);
 	print_run(out, d, e);
 	print_rings(out, e, dir);
-	print_reproducer(out, dir);
+	print_reproducer(out, d, dir);
 	print_walk(out, d, e);
 	report_stacks(out, e, d->ranks);
 	counter_delta_print(out, e, true);

@@ -112,8 +112,11 @@ bool evidence_gave_up(const struct evidence_rank *rank);
  * communicator. */
 bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm);
 
-/* evidence_program.c: returns true if the rank is in no call, by a dump, which does not say what
- * became of it then: it may have come to its end. */
+/* The program of ranks whose calls are a schedule's: no process made them. */
+#define EVIDENCE_SCHEDULE "schedule"
+
+/* evidence_program.c: returns true if the rank is in no call, by a dump or a schedule, which does
+ * not say what became of it then: it may have come to its end. */
 bool evidence_may_have_ended(const struct evidence_rank *rank);
 
 /* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88

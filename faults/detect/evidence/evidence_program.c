@@ -232,7 +232,9 @@ bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm)
 bool evidence_may_have_ended(const struct evidence_rank *rank)
 {
 	const struct rank_view *v = &rank->view;
+	const char *program = rank->recorder ? rank->recorder->program : "";
 
-	return rank->present && rank->recorder && strcmp(rank->recorder->program, "PyTorch") == 0 &&
+	return rank->present &&
+	       (strcmp(program, "PyTorch") == 0 || strcmp(program, EVIDENCE_SCHEDULE) == 0) &&
 	       v->process == PROCESS_ALIVE && !v->waiting && v->completed >= v->issued;
 }

@@ -218,6 +218,7 @@ bool progress_out_of_group(const struct progress_comm *a, int rank, const struct
 
 	return call_in_pairs(last) && call_in_pairs(met) && last->peer == rank &&
 	       met->peer == own->peer && last->kind == own->kind && met->kind != own->kind &&
-	       progress_fits(last, met) && !(last->flags | own->flags | met->flags) &&
+	       progress_fits(last, met) &&
+	       !((last->flags | own->flags | met->flags) & ~RECORD_HEADS) &&
 	       (last->state == RECORD_CLOSING || view_finished(v)) && v->completed < last->ticket;
 }

@@ -8,6 +8,11 @@
 
 #define PENDING_MAX 1024 /* of a rank with more calls that have not completed nothing is known */
 
+static size_t pending_most(const struct progress *p)
+{
+	return p->rules ? SIZE_MAX : PENDING_MAX;
+}
+
 bool progress_over(const struct progress *p, const struct record *call)
 {
 	return p->blocks && (call->flags & RECORD_ALONE) && call->state == RECORD_RETURNED;
@@ -75,7 +80,7 @@ static bool add_calls(struct progress *p, int rank)
 		if (!before || (*before && call->seq != *before + 1))
 			return false;
 		cut[call->comm] |= !*before && call->seq > 1;
-		if ((cut[call->comm] && pair) || (pending && calls->n == PENDING_MAX))
+		if ((cut[call->comm] && pair) || (pending && calls->n == pending_most(p)))
 			return false;
 		comm = progress_part(p, rank, call->comm);
 		if (comm && !*before)
@@ -105,12 +110,21 @@ static void find_match(struct progress *p, struct pending_call *own, const struc
 {
 	struct rank_calls *partner = &p->pending[own->partner];
 
+	size_t low = 0, high = partner->n; /* records lie in the order of the calls */
+
 	own->theirs =
 		progress_flow_match(flows, progress_part(p, own->rank, own->call->comm)->place,
 				    own->call);
-	for (size_t i = 0; own->theirs && i < partner->n; i++)
-		if (partner->calls[i].call == own->theirs)
-			own->match = &partner->calls[i];
+	while (own->theirs && low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (partner->calls[middle].call < own->theirs)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (own->theirs && low < partner->n && partner->calls[low].call == own->theirs)
+		own->match = &partner->calls[low];
 }
 
 /* Matches the members' pending sends and receives; flows are made where there is one. */
@@ -173,13 +187,80 @@ static void find_common(struct progress *p, size_t k)
 		if (part && counts_in(m, part) && part->started < least)
 			least = part->started;
 	}
-	p->common[k] = (struct common_start){ .least = least };
+	p->common[k].least = least;
+	p->common[k].stale = false;
+}
+
+static uint64_t bytes_of(const struct record *call)
+{
+	return call->dtype < DT_COUNT ? call->count * dtype_size((enum dtype)call->dtype)
+				      : call->count;
+}
+
+/* Returns true if a collective of these two members can end: what each gives is what the other takes. */
+static bool meet(const struct record *a, const struct record *b)
+{
+	return a->kind == b->kind && a->peer == b->peer &&
+	       (a->kind == CALL_ALLTOALLV || bytes_of(a) == bytes_of(b));
+}
+
+/* Finds the first collective that cannot end, as its members' arguments do not fit. */
+static void find_unlike(struct progress *p, size_t k)
+{
+	const struct members *m = &p->members->list[k];
+	const struct record **first = NULL;
+	uint64_t most = 0;
+
+	for (int i = 0; i < m->nranks; i++) {
+		int rank = members_rank(m, i);
+		const struct rank_comm *part = rank < 0 ? NULL : progress_part(p, rank, m->comm);
+
+		most = part && part->made > most ? part->made : most;
+	}
+	first = must(calloc(most + 1, sizeof(*first)));
+	for (int i = 0; i < m->nranks; i++) {
+		int rank = members_rank(m, i);
+
+		for (size_t c = 0; rank >= 0 && c < p->pending[rank].n; c++) {
+			const struct pending_call *own = &p->pending[rank].calls[c];
+
+			if (own->members != m || call_is_pair(own->call->kind))
+				continue;
+			if (!first[own->nth])
+				first[own->nth] = own->call;
+			else if (!meet(first[own->nth], own->call) &&
+				 own->nth < p->common[k].unlike)
+				p->common[k].unlike = own->nth;
+		}
+	}
+	free(first);
+}
+
+/* Returns true if the rank goes on as soon as the call has started: what it sends is buffered, and
+ * it waits for nothing of others. */
+static bool leaves_early(const struct progress *p, const struct pending_call *c)
+{
+	const struct record *call = c->call;
+	bool root = !call_is_pair(call->kind) &&
+		    progress_part(p, c->rank, call->comm)->place == call->peer;
+
+	if (!p->rules || bytes_of(call) > p->rules->eager)
+		return false;
+	return call->kind == CALL_SEND ||
+	       ((call->kind == CALL_BROADCAST || call->kind == CALL_SCATTER) && root) ||
+	       ((call->kind == CALL_REDUCE || call->kind == CALL_GATHER) && !root);
 }
 
 /* Returns true if it starts beside the sends and receives before it, as far as is known. */
 static bool starts_beside(const struct record *call)
 {
 	return call_is_pair(call->kind) && !(call->flags & RECORD_ALONE);
+}
+
+/* The same, given what stands before it on its stream: sends and receives alone. */
+static bool starts_beside_pairs(const struct record *call)
+{
+	return starts_beside(call) && !(call->flags & RECORD_HEADS);
 }
 
 static void start_call(struct progress *p, struct rank_calls *calls, struct pending_call *c)
@@ -194,12 +275,28 @@ static void start_call(struct progress *p, struct rank_calls *calls, struct pend
 	p->common[c->members - p->members->list].stale = true;
 }
 
+/* Returns true if a rank makes a call before which so many are not over. */
+static bool is_made(const struct progress *p, int open)
+{
+	return !p->rules || p->rules->ahead < 0 || open <= p->rules->ahead;
+}
+
+size_t progress_made(const struct progress *p, int rank)
+{
+	const struct rank_calls *calls = &p->pending[rank];
+	size_t made = 0;
+
+	for (int open = 0; made < calls->n && is_made(p, open); made++)
+		open += calls->calls[made].state != CALL_ENDED;
+	return made;
+}
+
 /* Starts the calls that no other one stands before on their streams. Returns true if there was any. */
 static bool start_calls(struct progress *p, struct rank_calls *calls)
 {
 	enum { FREE, PAIRS, TAKEN };
 	uint8_t streams[UINT8_MAX + 1] = { FREE };
-	int taken = 0;
+	int taken = 0, open = 0;
 	bool any = false;
 
 	for (size_t i = calls->first; i < calls->n && taken < calls->streams; i++) {
@@ -208,16 +305,32 @@ static bool start_calls(struct progress *p, struct rank_calls *calls)
 
 		if (c->state == CALL_ENDED)
 			continue;
+		if (!is_made(p, open++))
+			break;
 		if (c->state == CALL_QUEUED &&
-		    (was == FREE || (was == PAIRS && starts_beside(c->call)))) {
+		    (was == FREE || (was == PAIRS && starts_beside_pairs(c->call)))) {
 			start_call(p, calls, c);
 			any = true;
 		}
-		*stream = starts_beside(c->call) && was != TAKEN ? PAIRS : TAKEN;
+		*stream = (was == FREE && starts_beside(c->call)) ||
+					  (was == PAIRS && starts_beside_pairs(c->call))
+				  ? PAIRS
+				  : TAKEN;
 		taken += *stream == TAKEN && was != TAKEN;
 	}
 	calls->moves = false;
 	return any;
+}
+
+static bool waits_on(const struct progress *p, const struct pending_call *c)
+{
+	const struct common_start *common = &p->common[c->members - p->members->list];
+
+	if (leaves_early(p, c))
+		return false;
+	if (call_is_pair(c->call->kind))
+		return pending_waits_for(p, c, c->partner) || pending_unequal(c);
+	return common->least < c->nth || common->unlike <= c->nth;
 }
 
 /* Ends the calls that have nothing left to wait for. Returns true if there was any. */
@@ -226,11 +339,8 @@ static bool end_calls(const struct progress *p, struct rank_calls *calls)
 	for (size_t i = calls->first; i < calls->end; i++) {
 		struct pending_call *c = &calls->calls[i];
 
-		if (c->state != CALL_STARTED ||
-		    (call_is_pair(c->call->kind)
-			     ? pending_waits_for(p, c, c->partner) || pending_unequal(c)
-			     : p->common[c->members - p->members->list].least < c->nth))
-			continue; /* something is left to wait for */
+		if (c->state != CALL_STARTED || waits_on(p, c))
+			continue;
 		c->state = CALL_ENDED;
 		calls->moves = true;
 	}
@@ -272,7 +382,7 @@ static void add_all_calls(struct progress *p)
 	size_t room = 0;
 
 	for (int i = 0; i < p->nranks; i++)
-		room += p->ranks[i].ncalls < PENDING_MAX ? p->ranks[i].ncalls : PENDING_MAX;
+		room += p->ranks[i].ncalls < pending_most(p) ? p->ranks[i].ncalls : pending_most(p);
 	p->arena = must(malloc((room + 1) * sizeof(*p->arena)));
 	for (int i = 0; i < p->nranks; i++) {
 		struct rank_calls *calls = &p->pending[i];
@@ -297,8 +407,12 @@ void progress_play(struct progress *p, const struct members_list *l)
 	add_all_calls(p);
 	for (size_t k = 0; k < l->n; k++)
 		match_members(p, &l->list[k]);
-	for (size_t k = 0; k < l->n; k++)
+	for (size_t k = 0; k < l->n; k++) {
 		find_common(p, k);
+		p->common[k].unlike = UINT64_MAX;
+		if (p->rules)
+			find_unlike(p, k);
+	}
 	while (any) {
 		any = false;
 		for (int i = 0; i < p->nranks; i++)
@@ -317,7 +431,9 @@ void progress_release(struct progress *p)
 	free(p->comms);
 	free(p->arena);
 	free(p->common);
-	*p = (struct progress){ .ranks = p->ranks, .nranks = p->nranks, .blocks = p->blocks };
+	*p = (struct progress){
+		.ranks = p->ranks, .nranks = p->nranks, .blocks = p->blocks, .rules = p->rules
+	};
 }
 
 /* The first call from `i` on that the rank waits in. */

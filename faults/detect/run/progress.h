@@ -104,13 +104,21 @@ struct rank_calls {
  */
 struct common_start {
 	uint64_t least;
+	uint64_t unlike; /* the first whose members' arguments do not fit; UINT64_MAX: not known */
 	bool stale;
+};
+
+/* How calls are carried out of which nothing is known but their order: none has been seen. */
+struct play_rules {
+	uint64_t eager; /* bytes up to which what is sent is buffered: the sender goes on */
+	int ahead; /* so many calls that are not over a rank makes before the next; -1: any number */
 };
 
 struct progress {
 	struct progress_rank *ranks; /* owned by the caller */
 	int nranks;
 	bool blocks; /* calls return when they are over, not when they are enqueued */
+	const struct play_rules *rules; /* of a schedule; NULL: of a run that was seen */
 
 	/* derived by progress_play; zero before */
 	struct rank_calls *pending;
@@ -173,7 +181,8 @@ size_t progress_init_unequal(const struct progress *progress, const struct rank_
 /* Plays all pending calls as far as they can have come. A call starts when no other one stands
  * before it: on its stream, where calls return at once; sends and receives in a row start together
  * unless they are known to be no group. A collective ends when all members have started it, a send
- * with its receive, the nth with the nth. */
+ * with its receive, the nth with the nth. By rules (struct play_rules) a collective ends only where
+ * kind, amount and root are alike as well, and any number of calls is played. */
 void progress_play(struct progress *progress, const struct members_list *members);
 /* Forgets what progress_play derived. */
 void progress_release(struct progress *progress);
@@ -185,6 +194,9 @@ static inline bool progress_played(const struct progress *progress)
 /* Returns true if the call is over because it has returned: where calls block, and no group starts
  * it later. */
 bool progress_over(const struct progress *progress, const struct record *call);
+
+/* Returns how many of its calls a rank has made by the rules, once they were played. */
+size_t progress_made(const struct progress *progress, int rank);
 
 /* The first call that the rank waits in, NULL: in none. The next one of those that it waits in at
  * the same time: of another stream, or of a group. */

@@ -25,18 +25,19 @@ BUILD ?= $(if $(SANITIZE),build-asan,build)
 # ---- what is built ---------------------------------------------------------------------------
 # Small programs whose main stands beside the code they show: source files; NAME.c and NAME_main.c
 # become build/NAME.
-PROGRAMS := faults/detect/find/hang_diagnose.c faults/detect/verify/hang_verify.c faults/detect/verify/hang_reduce.c faults/watch/preload/hangar_run.c common/host/nccl_check/nccl_log_main.c common/predict/command/topo_predict.c \
+PROGRAMS := faults/detect/find/hang_diagnose.c faults/verify/hang_verify.c faults/verify/hang_reduce.c faults/watch/preload/hangar_run.c common/host/nccl_check/nccl_log_main.c common/predict/command/topo_predict.c \
 	common/host/reconcile/reconcile_main.c common/host/machine/health_main.c
 
 # The rooms by house, in the order of their layers: a file includes from its own room and from those before, of the
 # houses that its own may use (ci/check_layers).
-HOUSES := lib harness predict host inject detect watch bench
+HOUSES := lib harness predict host inject detect verify watch bench
 lib := $(addprefix common/lib/,base settings process net profiler)
 harness := $(addprefix common/harness/,options check backend backend/mpi backend/nccl backend/null report measure schedule)
 predict := $(addprefix common/predict/,pairs topo model live command)
 host := $(addprefix common/host/,nccl_log nccl_check machine reconcile)
 inject := faults/inject
-detect := $(addprefix faults/detect/,record run compare evidence answer finding states find verify)
+detect := $(addprefix faults/detect/,record run compare evidence answer finding states find)
+verify := faults/verify
 watch := $(addprefix faults/watch/,pace probe decide watch diagnoser preload library)
 bench := bench/preflight bench/recover
 LIB_DIRS := $(foreach h,$(HOUSES),$($(h)))
@@ -425,7 +426,7 @@ $(BUILD)/obj/common/host/reconcile/causes.o: common/host/reconcile/causes.txt
 $(BUILD)/obj/common/host/machine/health.o: common/host/machine/health_rules.txt
 $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/torch_dumps.py
 $(BUILD)/obj/faults/detect/evidence/evidence_log.o: faults/detect/evidence/log_calls.py
-$(BUILD)/obj/faults/detect/verify/programs.o: $(addprefix faults/detect/verify/program_,nccl.txt mpi.txt torch.txt)
+$(BUILD)/obj/faults/verify/programs.o: $(addprefix faults/verify/program_,nccl.txt mpi.txt torch.txt)
 $(BUILD)/obj/common/predict/topo/topo.o: common/predict/topo/gpus.txt
 $(BUILD)/obj/common/predict/command/topo_predict.o: common/predict/command/against.py
 $(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt

@@ -58,6 +58,17 @@ while IFS= read -r command; do
 		run ./hang_diagnose --torch dumps/0000
 		expect_out '^culprits? +rank'
 		;;
+	'./hang_verify FILE')
+		printf 'ranks 3\nrank 0-1 all_reduce//8 all_gather//1\nrank 2 all_reduce//8\n' >schedule.txt
+		run ./hang_verify schedule.txt
+		expect_rc 10 "$command:"
+		expect_out '^culprit: rank 2 '
+		;;
+	'./hang_reduce DIR --as nccl')
+		run ./hang_reduce dumps/0000 --as nccl # of the row above
+		expect_rc 0 "$command:"
+		expect_out '^#include <nccl.h>'
+		;;
 	./nccl_log*)
 		cp "$top/ci/tests/data/logs/nccl230-function.log" nccl-a-1.log
 		# shellcheck disable=SC2086 # a pattern

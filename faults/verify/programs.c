@@ -6,9 +6,9 @@
 
 #define BUILT_SECONDS 60 /* for the compiler and mpirun */
 
-BUILT_IN(program_nccl, "faults/detect/verify/program_nccl.txt");
-BUILT_IN(program_mpi, "faults/detect/verify/program_mpi.txt");
-BUILT_IN(program_torch, "faults/detect/verify/program_torch.txt");
+BUILT_IN(program_nccl, "faults/verify/program_nccl.txt");
+BUILT_IN(program_mpi, "faults/verify/program_mpi.txt");
+BUILT_IN(program_torch, "faults/verify/program_torch.txt");
 
 /* Names that each kind of program has for types and operators. */
 static const char *const types[DT_COUNT + 1][PROGRAM_COUNT] = {

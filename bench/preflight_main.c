@@ -313,8 +313,9 @@ static int report(struct flight *f)
 				   .form = a->json	   ? HEALTH_JSON
 					   : a->drain_list ? HEALTH_DRAIN_LIST
 							   : HEALTH_TEXT };
-	int code;
+	int ranks = (int)reading_value(host_named(f, "all hosts"), "ranks", "ranks"), code;
 
+	r.checks.ranks = ranks;
 	health_report(&r, f->hosts, f->n);
 	code = r.held[HEALTH_DRAIN]  ? OUTCOME_ERROR
 	       : r.held[HEALTH_HUNG] ? OUTCOME_HANG
@@ -322,8 +323,11 @@ static int report(struct flight *f)
 				     : OUTCOME_OK;
 	if (r.form == HEALTH_TEXT) {
 		print_rates(f);
-		printf("%d host%s in %.1f s: %d ERROR, %d HUNG, %d SLOW; %d to be drained\n",
-		       f->meeting.nhosts, f->meeting.nhosts == 1 ? "" : "s",
+		ranks = ranks > 0 ? ranks : f->meeting.launch.announced;
+		printf("%d host%s", f->meeting.nhosts, f->meeting.nhosts == 1 ? "" : "s");
+		if (ranks > 0)
+			printf(", %d rank%s", ranks, ranks == 1 ? "" : "s");
+		printf(" in %.1f s: %d ERROR, %d HUNG, %d SLOW; %d to be drained\n",
 		       clock_seconds() - f->began, r.held[HEALTH_DRAIN], r.held[HEALTH_HUNG],
 		       r.held[HEALTH_WARN], r.drained);
 	}
@@ -376,6 +380,8 @@ static bool look_at_network(struct flight *f)
 		snprintf(who, sizeof(who), "%s%s%s", m->missing,
 			 *m->missing && *m->missing_ranks ? ", " : "", m->missing_ranks);
 		reading_say(absent, "meeting", "missing", *who ? who : "not known");
+	} else if (m->launch.launched) {
+		reading_state(host_named(f, "all hosts"), "meeting", "absent", 0);
 	}
 	return go;
 }
@@ -401,6 +407,9 @@ static int lead(struct flight *f, struct local *local)
 			take_calls(f, local, local_take(local, CALLS_SECONDS));
 		forget_codes(f);
 	}
+	/* hosts, or ranks with calls, have been set beside each other: a setting that differs has a line of its own */
+	if (f->meeting.nhosts > 1 || (go && !a->no_calls))
+		reading_state(host_named(f, "all hosts"), "settings", "differ", 0);
 	return report(f);
 }
 

@@ -9,6 +9,19 @@ BUILT_IN(rules_under_test, "bench/preflight_rules.txt");
 
 static struct reading hosts[12];
 
+UNIT_TEST(test_meanings, "each check says what it means, and what it needs")
+{
+	struct error err = { .rank = -1 };
+	struct health *health = health_open(NULL, rules_under_test, &err);
+	const struct health_check *check;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(health);
+	for (size_t i = 0; (check = health_check(health, i)); i++)
+		if (!*check->meaning || !*check->needs || strlen(check->group) > 16)
+			CU_FAIL(check->group);
+	free(health);
+}
+
 UNIT_TEST(test_slurm, "hosts, ranks of a host, and rank, as srun tells them")
 {
 	static const char *const names[] = { "SLURM_STEP_ID",	     "SLURM_STEP_NUM_TASKS",

@@ -76,7 +76,8 @@ echo 0x10de >"$gpu/vendor"
 echo 0x030200 >"$gpu/class"
 health "$work/broken" --root "$work/pci"
 expect_rc 13
-expect_out '^FAIL: nvml driver$'
+expect_out "^FAIL  nvml  *NVIDIA's driver answers, where a host has its GPUs; 1 host\$"
+expect_out '^FAIL  driver  *each GPU on PCI has a driver; 1 host$'
 expect_out "drain: NVML: nvmlInit fails with 18 \\(versions differ\\); NVIDIA GPUs on PCI: 1\\. Do: load the driver"
 expect_out 'drain: NVML: 1 of 1 NVIDIA GPU on PCI without a driver\. Do: modprobe nvidia'
 health "$work/broken" --root "$work/pci" --drain-list
@@ -88,9 +89,11 @@ expect_out 'warn: NVML: libnvidia-ml.so.1 is not here; NVIDIA GPUs on PCI: 1\. D
 
 health "$work/empty" --root "$work/good"
 expect_rc 0
-expect_out '^PASS: .*port'
-expect_out '^SKIP: .*heat.* \(no GPUs seen: libnvidia-ml.so.1 is not here\)$'
-expect_out '^SKIP: .*versions.* \(compares hosts'
+expect_out '^PASS  port  *InfiniBand and RoCE ports with a link are active; 1 host$'
+expect_out "^SKIP  nvml .*; needs a GPU \\(no GPUs\$"
+expect_out '^SKIP  heat  *GPUs are at 85 C or below; needs a GPU$'
+holds 'the reason is said again' [ "$(grep -c 'seen: lib' "$work/out")" = 2 ]
+expect_out '^SKIP  versions .*; needs several hosts that have$'
 holds 'a long line' awk 'length > 100 { exit 1 }' "$work/out"
 expect_out "^$HOSTNAME: no GPUs seen: libnvidia-ml.so.1 is not here"
 expect_out '^1 host: 1 in order, 0 with findings, 0 of them to be drained$'
@@ -168,8 +171,8 @@ inside 2 sh -c "rm $work/own/lib/*"
 on_hosts 2,2 --root "$work/own/tree"
 run "${command[@]}"
 expect_out '^node2: warn: NVML: 0 GPUs here, 1 elsewhere\. '
-expect_out '^FAIL: .*fewer.*: 1 of 2 hosts, the first node2'
-expect_out '^SKIP: |; not checked at 1 of 2 hosts'
+expect_out '^FAIL  fewer  *as many GPUs as other hosts have; 1 of 2 hosts, the first node2'
+expect_out '; not at 1 of 2 hosts: needs'
 echo 'port | drain | physical = LinkUp, state != up | x | y' >"$work/rules"
 on_hosts 2,2 --root "$work/own/tree" --rules "$work/rules" --drain-list
 run "${command[@]}"

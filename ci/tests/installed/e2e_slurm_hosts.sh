@@ -12,6 +12,11 @@ srun=("${at_switch[@]}" srun --mpi=pmix --kill-on-bad-exit=0 -N 2 -n 4 --ntasks-
 run "${srun[@]}" -n 20 -w 1 -b 8 -e 64K -f 4
 expect_rc 0 'two hosts:'
 expect_out '^# hangar .* 4 ranks on 2 nodes'
+# without PMIx ranks meet over TCP, at rank 0's host of Slurm's list
+run "${at_switch[@]}" srun --mpi=none -N 2 -n 4 --ntasks-per-node 2 --overcommit "$BUILD/all_reduce_perf" --backend null --topo none -b 64K -e 64M -f 4
+expect_rc 0 'without PMIx:'
+expect_out '^# hangar .* 4 ranks on 2 nodes'
+expect_out '^ +67108864 '
 while read -r fault code verdict; do
 	run "${srun[@]}" --fault="$fault"
 	expect_rc "$code" "$fault:"

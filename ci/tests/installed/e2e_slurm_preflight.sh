@@ -26,7 +26,7 @@ chmod +x "$work/node"
 steps() { run "${at_switch[@]}" srun "${@:2}" "$work/node" "$BUILD/preflight" --backend mpi $1; }
 healthy() {
 	expect_rc 0 "$*"
-	expect_out '^3 hosts in .* 0 ERROR, 0 HUNG'
+	expect_out '^3 hosts, .* 0 ERROR, 0 HUNG'
 }
 steps '' --mpi=pmix -N 3 && healthy 'srun'
 expect_out '^PASS  all hosts: all_reduce on [0-9]+ ranks: data right'
@@ -45,7 +45,7 @@ holds 'nodes to drain' [ "$(<"$work/out")" = node2 ]
 printf '#!/bin/bash\nOMPI_MCA_rmaps_base_oversubscribe=1 mpirun "$@"\n' >"$work/batch"
 run "${at_switch[@]}" sbatch --wait -N 3 -n 3 -o "$work/log" "$work/batch" "$BUILD/preflight" --backend mpi --no-calls
 expect_rc 0 "mpirun in a batch script: $(tail -n 3 "$work/log")"
-holds 'all hosts came' grep -q '^3 hosts in .* 0 ERROR, 0 HUNG' "$work/log"
+holds 'all hosts came' grep -q '^3 hosts, .* 0 ERROR, 0 HUNG' "$work/log"
 enter 2 hostname node2
 
 # a rank dies, and with it the last task of its node; what a verdict that is about a machine does

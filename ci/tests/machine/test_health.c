@@ -140,6 +140,10 @@ UNIT_TEST(test_files, "a user's own")
 		{ "g | note | a > b 5 | x |", "line 1: a condition is" },
 		{ "g | note | none > 1, a >= 1 | x |", "line 1: a condition is" },
 		{ "# nothing\n", "no rules" },
+		{ "check g | means\n", "line 1: a check is" },
+		{ "check g | means | needs | more\n", "line 1: a check is" },
+		{ "check g | means | needs\n", "no rules" },
+		{ "check g | means | needs\ng | note | a = 5 | x |", "note g: p: x" },
 	};
 	static const char *const entries[] = { "p|a 5", "p|b 7", "p|w up", "p|b_ns 1500000000",
 					       NULL };

@@ -92,6 +92,22 @@ UNIT_TEST(test_leader_held, "a leader is held")
 	seats_close();
 }
 
+/* Launchers drop what is printed once the first supervisor has left: none does before the others have said all. */
+UNIT_TEST(test_last_lines, "none leaves before the last lines of all")
+{
+	seats_open(3);
+	seats_take_in_order(0, 2);
+	ranks_finish(0, 1, OUTCOME_OK);
+	clock_sleep(0.1); /* the leader knows that rank 1 has ended */
+	kill(seats[1].pid, SIGSTOP);
+	ranks_finish(2, 2, OUTCOME_OK);
+	clock_sleep(0.15);
+	CU_ASSERT(seats_sit(0, 0) && seats_sit(2, 2));
+	kill(seats[1].pid, SIGCONT);
+	CU_ASSERT(seats_end(0, 2, 0));
+	seats_close();
+}
+
 /* A wait that is overdue also without the pause. */
 UNIT_TEST(test_hang_across_pause, "a hang across a pause")
 {

@@ -18,8 +18,10 @@ struct health {
 	char text[64 << 10]; /* that the rules point into */
 	struct rule rules[256];
 	size_t n;
-	const char *checks[256]; /* groups of rules other than causes */
+	struct health_check checks[256]; /* groups of rules other than causes */
 	size_t nchecks;
+	struct health_check said[256]; /* the rows "check", in the file's order */
+	size_t nsaid;
 };
 
 BUILT_IN(health_built_in, "common/host/machine/health_rules.txt");
@@ -160,6 +162,30 @@ static const char *take_rule(struct rule *rule, char *line)
 		       : NULL;
 }
 
+/* The same of a line that says what a group means. */
+static const char *take_check(struct health_check *check, char *line)
+{
+	const char **fields[] = { &check->group, &check->meaning, &check->needs };
+	size_t n = 0;
+	char *at;
+
+	while (n < LENGTH(fields) && (at = strsep(&line, "|")))
+		*fields[n++] = text_trim(at);
+	return n < LENGTH(fields) || line ? "a check is check GROUP | MEANING | WHAT IT NEEDS"
+					  : NULL;
+}
+
+static const char *take_line(struct health *health, char *line)
+{
+	static const char mark[] = "check ";
+
+	if (health->n == LENGTH(health->rules) || health->nsaid == LENGTH(health->said))
+		return "too many rules";
+	return strncmp(line, mark, strlen(mark)) == 0
+		       ? take_check(&health->said[health->nsaid++], line + strlen(mark))
+		       : take_rule(&health->rules[health->n++], line);
+}
+
 /* The number of the rule's group, new or not. */
 static int number_check(struct health *health, const struct rule *rule)
 {
@@ -167,10 +193,14 @@ static int number_check(struct health *health, const struct rule *rule)
 
 	if (rule->weight == HEALTH_CAUSE)
 		return -1;
-	while (i < health->nchecks && strcmp(health->checks[i], rule->group) != 0)
+	while (i < health->nchecks && strcmp(health->checks[i].group, rule->group) != 0)
 		i++;
-	health->checks[i] = rule->group;
-	health->nchecks += i == health->nchecks;
+	if (i < health->nchecks)
+		return (int)i;
+	health->checks[health->nchecks++] = (struct health_check){ rule->group, "", "" };
+	for (size_t k = 0; k < health->nsaid; k++)
+		if (strcmp(health->said[k].group, rule->group) == 0)
+			health->checks[i] = health->said[k];
 	return (int)i;
 }
 
@@ -193,8 +223,7 @@ struct health *health_open(const char *path, const char *more, struct error *err
 		number++;
 		line = text_trim(line);
 		if (*line && *line != '#')
-			wrong = health->n == 256 ? "too many rules"
-						 : take_rule(&health->rules[health->n++], line);
+			wrong = take_line(health, line);
 	}
 	for (size_t i = 0; !wrong && i < health->n; i++)
 		health->rules[i].check = number_check(health, &health->rules[i]);
@@ -247,9 +276,9 @@ void health_judge(const struct health *health, const struct reading *delta, heal
 	}
 }
 
-const char *health_check(const struct health *health, size_t i)
+const struct health_check *health_check(const struct health *health, size_t i)
 {
-	return i < health->nchecks ? health->checks[i] : NULL;
+	return i < health->nchecks ? &health->checks[i] : NULL;
 }
 
 struct line {

@@ -39,15 +39,23 @@ typedef void health_fn(void *ctx, const struct health_finding *finding);
 void health_judge(const struct health *health, const struct reading *delta, health_fn *each,
 		  void *ctx);
 
-/* The i-th check: a group of rules other than causes, in the order of the file; NULL: no more. */
-const char *health_check(const struct health *health, size_t i);
+/* A check: a group of rules other than causes. `meaning` is what it looks at, `needs` what has to be there so that
+ * it can be made; "" where the rules do not say. */
+struct health_check {
+	const char *group, *meaning, *needs;
+};
+
+/* The i-th check, in the order of the file; NULL: no more. */
+const struct health_check *health_check(const struct health *health, size_t i);
 
 /* Results of the checks at all hosts so far. Zeros are none. */
 enum health_result { HEALTH_PASS, HEALTH_FAIL, HEALTH_SKIP, HEALTH_RESULTS };
 struct health_checks {
 	bool brief; /* nothing is said of hosts that did not make a check which others made */
+	int ranks;  /* that took part in a check of all hosts together; 0: not said */
 	struct {
 		bool judged, failed;	   /* at the newest host */
+		bool whole;		   /* by all hosts together: "all hosts" */
 		bool known;		   /* `why` is a reason */
 		int hosts[HEALTH_RESULTS]; /* so many hosts each */
 		char failing[64];	   /* the first host that fails */
@@ -57,7 +65,8 @@ struct health_checks {
 
 /* A reading says why a check is not made of it by a text "unchecked" of the part of the check's name.
  * A finding, or a rule that holds nothing, at the newest host; the end of that host, which returns
- * an object {"heat": "PASS", "port": "SKIP: no RDMA port"}; and one line each result at the end. */
+ * an object {"heat": "PASS", "port": "SKIP: needs an RDMA port"}; and a line a check at the end: its result, its name, its
+ * meaning, at how many hosts it was made, and what it needs where it was made at none. */
 void health_checks_add(struct health_checks *checks, const struct health_finding *finding);
 json_t *health_checks_host(struct health_checks *checks, const struct health *health,
 			   const struct reading *host);

@@ -4,37 +4,23 @@
 
 static const char *const results[] = { "PASS", "FAIL", "SKIP" };
 
-/* The reason for which a check could not be made. Returns false where none is known. */
-static bool say_why(const struct reading *host, const char *group, char *buf, size_t len)
-{
-	static const char *const gpus = "nvml driver gone memory errors heat clocks nvlinks hidden "
-					"pcie-errors persistence peer-access xid xids acs iommu";
-	static const struct {
-		const char *groups, *why;
-		bool seen; /* where GPUs are */
-	} reasons[] = {
-		{ "port mtu gid", "no InfiniBand or RoCE port", false },
-		{ "gpudirect", "no RDMA port that is up, or no NVIDIA driver", false },
-		{ "verbs-bandwidth", "all hosts need ib_write_bw (perftest) and an active port",
-		  false },
-		{ "versions fewer", "compares hosts, and no other host shows it", false },
-		{ "xid xids", "the kernel's log can't be read (/dev/kmsg, CAP_SYSLOG)", true },
-		{ "acs iommu", "/sys does not show it: a virtual machine, or no CAP_SYS_ADMIN",
-		  true },
-	};
-	bool seen = reading_value(host, "NVML", "gpus") > 0;
-	const char *own = reading_text(host, group, "unchecked");
+#define BLIND " (no GPUs seen"
 
-	snprintf(buf, len, "%s", own);
-	if (!seen && names_find(gpus, group) >= 0)
-		snprintf(buf, len, "no GPUs seen%s%s", host->why[0] ? ": " : "", host->why);
-	for (size_t i = 0; i < LENGTH(reasons); i++)
-		if (names_find(reasons[i].groups, group) >= 0 && (seen || !reasons[i].seen))
-			snprintf(buf, len, "%s", reasons[i].why);
-	if (*buf)
-		return true;
-	snprintf(buf, len, "nothing on this host shows it");
-	return false;
+/* The needs of a check; behind them the reason for which this host lacks them, where it is known. Returns true where the
+ * host itself gives it. */
+static bool say_why(const struct reading *host, const struct health_check *check, char *buf,
+		    size_t len)
+{
+	const char *own = reading_text(host, check->group, "unchecked");
+	bool blind =
+		strncmp(check->needs, "a GPU", 5) == 0 && reading_value(host, "NVML", "gpus") <= 0;
+
+	snprintf(buf, len, "needs %s", *check->needs ? check->needs : "what nothing here shows");
+	if (*own)
+		text_add(buf, len, " (%s)", own);
+	else if (blind)
+		text_add(buf, len, BLIND "%s%s)", host->why[0] ? ": " : "", host->why);
+	return *own;
 }
 
 void health_checks_add(struct health_checks *checks, const struct health_finding *f)
@@ -49,9 +35,9 @@ json_t *health_checks_host(struct health_checks *checks, const struct health *he
 			   const struct reading *host)
 {
 	json_t *all = json_object();
-	const char *group;
+	const struct health_check *check;
 
-	for (size_t i = 0; (group = health_check(health, i)); i++) {
+	for (size_t i = 0; (check = health_check(health, i)); i++) {
 		bool judged = checks->list[i].judged, failed = checks->list[i].failed;
 		enum health_result result = failed   ? HEALTH_FAIL
 					    : judged ? HEALTH_PASS
@@ -61,7 +47,7 @@ json_t *health_checks_host(struct health_checks *checks, const struct health *he
 
 		checks->list[i].judged = checks->list[i].failed = false;
 		if (!judged)
-			known = say_why(host, group, why, sizeof(why));
+			known = say_why(host, check, why, sizeof(why));
 		if (failed && checks->list[i].hosts[HEALTH_FAIL] == 0)
 			snprintf(checks->list[i].failing, sizeof(checks->list[i].failing), "%s",
 				 host->host);
@@ -69,59 +55,88 @@ json_t *health_checks_host(struct health_checks *checks, const struct health *he
 		    (checks->list[i].hosts[HEALTH_SKIP] == 0 || (known && !checks->list[i].known)))
 			strcpy(checks->list[i].why, why);
 		checks->list[i].known |= known;
+		checks->list[i].whole |= judged && strchr(host->host, ' ');
 		checks->list[i].hosts[result]++;
-		json_object_set_new(all, group,
+		json_object_set_new(all, check->group,
 				    json_sprintf("%s%s%s", results[result], *why ? ": " : "", why));
 	}
 	return all;
 }
 
-/* "FAIL", and ": node3 and 1 more of 8 hosts"; the text behind the check's name. */
-static const char *sum_up(const struct health_checks *checks, size_t i, char *buf, size_t len)
-{
-	const int *n = checks->list[i].hosts, all = n[0] + n[1] + n[2];
+#define WIDTH  100 /* columns */
+#define INDENT 23  /* of the meaning */
 
-	buf[0] = '\0';
-	if (n[HEALTH_FAIL] && all > 1)
-		text_add(buf, len, ": %d of %d hosts, the first %s", n[HEALTH_FAIL], all,
+/* Where a check was made: "2 hosts", "1 of 2 hosts, the first node3", "all hosts, 4 ranks". */
+static void say_where(const struct health_checks *checks, size_t i, char *buf, size_t len)
+{
+	const int *n = checks->list[i].hosts;
+	int made = n[HEALTH_PASS] + n[HEALTH_FAIL], all = made + n[HEALTH_SKIP];
+
+	if (checks->list[i].whole)
+		snprintf(buf, len, "all hosts");
+	else if (n[HEALTH_FAIL] && all > 1)
+		snprintf(buf, len, "%d of %d hosts, the first %s", n[HEALTH_FAIL], all,
 			 checks->list[i].failing);
-	if (checks->brief && n[HEALTH_SKIP] < all)
-		return results[n[HEALTH_FAIL] ? HEALTH_FAIL : HEALTH_PASS];
-	if (n[HEALTH_SKIP] && n[HEALTH_SKIP] < all)
-		text_add(buf, len, "; not checked at %d of %d hosts", n[HEALTH_SKIP], all);
-	if (n[HEALTH_SKIP])
-		text_add(buf, len, " (%s)", checks->list[i].why);
-	return results[n[HEALTH_FAIL] ? HEALTH_FAIL : n[HEALTH_PASS] ? HEALTH_PASS : HEALTH_SKIP];
+	else
+		snprintf(buf, len, "%d host%s", made, made == 1 ? "" : "s");
+	if (checks->list[i].whole && checks->ranks > 0)
+		text_add(buf, len, ", %d rank%s", checks->ranks, checks->ranks == 1 ? "" : "s");
+	if (!checks->brief && n[HEALTH_SKIP])
+		text_add(buf, len, "; not at %d of %d hosts: %s", n[HEALTH_SKIP], all,
+			 checks->list[i].why);
 }
 
-#define WIDTH 100 /* characters */
-
-/* Checks of one result and one text share lines. */
-static void print_result(const struct health_checks *checks, const struct health *health,
-			 const char *wanted, const char *word)
+/* A text of words in columns from INDENT to WIDTH; the first line has begun. */
+static void print_words(char *text)
 {
-	char text[512], other[512];
-	const char *group;
-	int used;
+	int used = INDENT;
+	char *word;
 
-	for (size_t i = 0; health_check(health, i); i++) {
-		bool first = sum_up(checks, i, text, sizeof(text)) == wanted;
+	while ((word = strsep(&text, " "))) {
+		if (used > INDENT && used + 1 + (int)strlen(word) > WIDTH)
+			used = printf("\n%*s", INDENT, "") - 1;
+		else if (used > INDENT)
+			used += printf(" ");
+		used += printf("%s", word);
+	}
+	printf("\n");
+}
 
-		for (size_t k = 0; first && k < i; k++)
-			first = sum_up(checks, k, other, sizeof(other)) != wanted ||
-				strcmp(text, other) != 0;
-		if (!first)
+static enum health_result result_of(const struct health_checks *checks, size_t i)
+{
+	const int *n = checks->list[i].hosts;
+
+	return n[HEALTH_FAIL] ? HEALTH_FAIL : n[HEALTH_PASS] ? HEALTH_PASS : HEALTH_SKIP;
+}
+
+/* The reason behind what a check needs stands in its first line alone: most lack the same GPUs. */
+static void say_reason_once(char *text, const char **said, const char *why)
+{
+	const char *reason = strstr(why, BLIND);
+	char *again = reason && *said ? strstr(text, reason) : NULL;
+
+	if (again && strcmp(*said, reason) == 0)
+		*again = '\0';
+	*said = reason ? reason : *said;
+}
+
+/* The checks of one result, a line each. */
+static void print_result(const struct health_checks *checks, const struct health *health,
+			 enum health_result wanted, const char *word)
+{
+	const struct health_check *check;
+	char text[768], where[400];
+	const char *said = NULL;
+
+	for (size_t i = 0; (check = health_check(health, i)); i++) {
+		if (result_of(checks, i) != wanted)
 			continue;
-		used = printf("%s:", word);
-		for (size_t k = i; (group = health_check(health, k)); k++) {
-			if (sum_up(checks, k, other, sizeof(other)) != wanted ||
-			    strcmp(text, other) != 0)
-				continue;
-			if (k > i && (size_t)used + 1 + strlen(group) + strlen(text) > WIDTH)
-				used = printf("%s\n%s:", text, word) - (int)strlen(text) - 1;
-			used += printf(" %s", group);
-		}
-		printf("%s\n", text);
+		say_where(checks, i, where, sizeof(where));
+		snprintf(text, sizeof(text), "%s%s%s", check->meaning, *check->meaning ? "; " : "",
+			 wanted == HEALTH_SKIP ? checks->list[i].why : where);
+		say_reason_once(text, &said, checks->list[i].why);
+		printf("%-5s %-16s ", word, check->group);
+		print_words(text);
 	}
 }
 
@@ -130,7 +145,7 @@ void health_checks_print(const struct health_checks *checks, const struct health
 	bool brief = checks->brief;
 
 	if (!brief)
-		print_result(checks, health, results[HEALTH_FAIL], results[HEALTH_FAIL]);
-	print_result(checks, health, results[HEALTH_PASS], results[HEALTH_PASS]);
-	print_result(checks, health, results[HEALTH_SKIP], brief ? "N/A " : results[HEALTH_SKIP]);
+		print_result(checks, health, HEALTH_FAIL, results[HEALTH_FAIL]);
+	print_result(checks, health, HEALTH_PASS, results[HEALTH_PASS]);
+	print_result(checks, health, HEALTH_SKIP, brief ? "N/A" : results[HEALTH_SKIP]);
 }

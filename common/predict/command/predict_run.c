@@ -421,6 +421,10 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 		if (job->rate > 0)
 			show_failures(job, nodes);
 	}
+	if (shown.rows > 0 && !job->csv)
+		puts("# busbw, ceiling (what links carry at best): GB/s; nine in ten: the range "
+		     "that nine in ten\n"
+		     "# measurements fall into; %: busbw's share of the ceiling");
 	if (shown.nvls && !job->csv)
 		puts("# NVLS and NVLSTree: checked against published results only, never on our "
 		     "own hosts");

@@ -10,10 +10,11 @@
 #include "watch/monitor_nodes.h"
 #include "answer/answer.h"
 
-#define COMPARE_NS 1000000000ull  /* between two comparisons of lines of code */
-#define CLOSE_NS   10000000000ull /* a leader has so long for its end */
-#define LEAVE_NS   2000000000ull  /* a signal to end comes to all members in this time */
-#define MAX_FDS	   512
+#define COMPARE_NS    1000000000ull  /* between two comparisons of lines of code */
+#define LAST_LINES_NS 300000000ull   /* of all members of a host, once the end is known */
+#define CLOSE_NS      10000000000ull /* a leader has so long for its end */
+#define LEAVE_NS      2000000000ull  /* a signal to end comes to all members in this time */
+#define MAX_FDS	      512
 
 static void open_pace(struct monitor *m)
 {
@@ -46,6 +47,34 @@ int monitor_open(struct monitor *m, const struct monitor_config *config,
 	return 0;
 }
 
+/* Reads a link to its end, which its other side makes when it has printed all. */
+static void await_end(int fd, uint64_t until)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	char unread[4096];
+
+	while (clock_ns() < until && recv(fd, unread, sizeof(unread), MSG_DONTWAIT) != 0)
+		poll(&ready, 1, 10);
+}
+
+/* Launchers end all and drop what is printed when the first supervisor leaves with a code: none leaves before the others of its
+ * host have printed their last lines. The leader ends when all members have shut their links. */
+static void part_together(struct monitor *m)
+{
+	uint64_t until = clock_ns() + LAST_LINES_NS;
+
+	if (!m->ended || m->config.preloaded)
+		return;
+	for (size_t i = 0; i < m->npeers; i++)
+		if (m->peers[i].rank >= 0 && m->peers[i].link.fd >= 0)
+			await_end(m->peers[i].link.fd, until);
+	if (m->up.fd < 0)
+		return;
+	fflush(NULL);
+	shutdown(m->up.fd, SHUT_WR);
+	await_end(m->up.fd, until);
+}
+
 /* The end of a process whose parent prints nothing after it. */
 static void await_leader(struct monitor *m)
 {
@@ -63,6 +92,7 @@ static void await_leader(struct monitor *m)
 
 void monitor_close(struct monitor *m)
 {
+	part_together(m);
 	if (!m->leader)
 		await_leader(m);
 	members_release(m);

@@ -96,6 +96,44 @@ check "and are said: $(cat "$work/nonsense")" grep -q -- "--no-such" "$work/nons
 check "no static thread-local storage" eval '! readelf -d "$BUILD/libhangar.so" | grep -q STATIC_TLS'
 check "it stays mapped" grep -q NODELETE <(readelf -d "$BUILD/libhangar.so")
 
+# another plugin behind it hears what it hears alone: by version of it, version of NCCL, masks at first and later
+next=$BUILD/tests/double/libnext
+heard() {
+	local way=$1 words=$6
+	shift
+	NEXT_LOG=$work/$way DOUBLE_VERSION=$2 NEXT_MASK=$3 NEXT_LATER=$4 HANGAR_OPTIONS="--out $work/next" HANGAR_E2E=$token \
+		timeout 60 "$subject" 2 12 $words >"$work/$way.txt" 2>&1 && [ ! -s "$work/$way.txt" ]
+}
+for row in "5 22907 0x7fff 0x46 halves" "6 22907 0x10 0x7fff pairs sync" "5 22809 0x42 0xff halves graph" "6 22907 0x7000 0x7000 halves"; do
+	read -r version words <<<"$row"
+	read -r nccl mask later words <<<"$words"
+	n=$((${n:-0} + 1))
+	NCCL_PROFILER_PLUGIN=$next$version.so heard "alone$n" "$version" "$nccl" "$mask" "$later" "$words" &
+	HANGAR_NEXT_PROFILER=$next$version.so heard "behind$n" "$version" "$nccl" "$mask" "$later" "$words" &
+done
+wait
+for i in $(seq "$n"); do
+	for r in 0 1; do
+		check "plugin $i hears on rank $r what it hears alone" eval '[ -s "$work/alone$i.$r" ] && cmp "$work/alone$i.$r" "$work/behind$i.$r"'
+	done
+done
+# what is no plugin is one line a rank, and the job goes on
+long=$(printf 'x%.0s' $(seq 300))
+for row in "/no/such.so|cannot open" "/$long.so|File name too long" "${next}4.so|version 4" "$BUILD/libhangar.so|this library" \
+	"$BUILD/tests/double/libyield.so|no NCCL profiler" "/etc/passwd|" "${next}6.so|init returned 3"; do
+	refusals+=("$row")
+	HANGAR_NEXT_PROFILER=${row%|*} NEXT_INIT=3 heard refused${#refusals[@]} - 22907 0x7fff 0x7fff "" &
+done
+wait
+for i in $(seq ${#refusals[@]}); do
+	row=${refusals[i - 1]}
+	check "refused: ${row%|*}: $(cat "$work/refused$i.txt")" \
+		eval '[ "$(grep -c "^hangar: pid [0-9]*: HANGAR_NEXT_PROFILER=.*${row#*|}.*: no events go there$" "$work/refused$i.txt")" = 2 ] && [ "$(wc -l <"$work/refused$i.txt")" = 2 ]'
+done
+# and the verdict is the same
+HANGAR_NEXT_PROFILER=${next}5.so NEXT_LOG=$work/struck tells 137 "class=p2p-unmatched ranks=1 .*pair=0>1" skip-recv=1@9 pairs sync
+check "a peer is known beside another plugin's handles: $(cat "$work/failed" 2>/dev/null)" [ ! -s "$work/failed" ]
+
 # hangar_run --plugin: the same way; a fault needs the preloaded library
 check "--plugin and --fault is refused" [ "$("$BUILD/hangar_run" --plugin --fault=kill:1@3 true 2>/dev/null || echo $?)" = 2 ]
 ran() { ! HANGAR_E2E=$token DOUBLE_ID=ran NCCL_PROFILER_PLUGIN= timeout 60 "$BUILD/hangar_run" --plugin --wait --on-hang=kill --timeout 3 --out "$work/ran" "$subject" 3 40 kill=1@9 >"$work/ran.txt" 2>&1; }

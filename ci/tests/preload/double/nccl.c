@@ -396,7 +396,7 @@ static struct shared *open_shared(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", getenv("DOUBLE_DIR") ? getenv("DOUBLE_DIR") : "/tmp",
 		 name);
-	fd = open(path, O_RDWR | O_CREAT, 0600);
+	fd = open(path, O_RDWR | O_CREAT, 0666);
 	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
 		abort();
 	map = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -195,7 +195,7 @@ endif
 DATA := $(patsubst common/predict/topo/%,$(BUILD)/%,$(wildcard common/predict/topo/*.json common/predict/topo/specs/*.json))
 
 all: $(PERF) $(PREFLIGHT) $(PROGRAM_BIN) $(BUILD)/libhangar.so mpi-half $(DEMO) $(DATA) $(BUILD)/built.txt stale-data
-tests: $(UNIT) $(TOOL) $(FIRED) mpi-tests $(addprefix $(DOUBLE)/,subject subject-static schedule libyield.so)
+tests: $(UNIT) $(TOOL) $(FIRED) mpi-tests $(addprefix $(DOUBLE)/,subject subject-static schedule libyield.so libnext4.so libnext5.so libnext6.so)
 
 # A library and programs that copy to any machine; neither MPI nor NCCL nor CUDA is asked for.
 hangar_run: $(READER_BIN) $(BUILD)/libhangar.so $(DATA) $(BUILD)/built.txt
@@ -286,7 +286,7 @@ record-alone:
 
 # What any NCCL program is preloaded with: the recorder, and nothing else of hangar.
 PRELOAD_SRC := $(wildcard faults/watch/library/*.c) faults/watch/preload/fault_spec.c $(RECORD_ALONE) common/lib/net/link.c \
-	common/lib/base/parse.c common/lib/base/keys.c common/lib/base/proc_stat.c common/lib/base/file.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c
+	common/lib/base/parse.c common/lib/base/keys.c common/lib/base/proc_stat.c common/lib/base/file.c common/lib/process/slowdown.c common/lib/profiler/nccl_profiler.c common/lib/profiler/next_profiler.c
 PRELOAD_OBJ := $(PRELOAD_SRC:%.c=$(BUILD)/obj/pic/%.o) $(BUILD)/obj/pic/wrappers.o
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE $(OPT) $(WARNINGS) $(INCLUDES) -fPIC -fvisibility=hidden \
 	-pthread $(MPI_INCLUDES) -MMD -MP -c -o $@ $<
@@ -345,10 +345,23 @@ $(DOUBLE)/subject $(DOUBLE)/schedule: $(DOUBLE)/%: ci/tests/preload/double/%.c $
 	$(say) LINK $@
 	$(Q)$(DOUBLE_CC) -Wl,-rpath,'$$ORIGIN' -o $@ $< $(DOUBLE)/libnccl.so.2 $(DOUBLE)/libcudart.so.13 $(DOUBLE)/libcuda.so.1
 
+$(DOUBLE)/libnext%.so: ci/tests/preload/double/next.c ci/tests/preload/double/double.h $(FLAGS)
+	$(say) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(DOUBLE_CC) -shared -DVERSION=$* -o $@ $<
 $(DOUBLE)/libyield.so: ci/tests/preload/double/yield.c $(FLAGS)
 	$(say) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(DOUBLE_CC) -shared -o $@ $<
+
+# The preloaded library's code in a program, under a sanitizer: events in orders that NCCL does not have.
+$(BUILD)/hostile-%: ci/tests/preload/double/hostile.c $(PRELOAD_SRC) $(BUILD)/obj/pic/wrappers.c $(BUILD)/hangar_run
+	$(say) LINK $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(INCLUDES) -fsanitize=$* -fno-omit-frame-pointer -Wno-tsan -Ddlsym=own_dlsym -D_exit=own_exit -pthread -o $@ \
+		$(filter %.c,$^) -ldl -lm
+hostile: $(BUILD)/hostile-address $(BUILD)/hostile-thread
+	HANGAR_OPTIONS="--out $(BUILD)/obj/hostile" $(BUILD)/hostile-address $(or $(EVENTS),20000)
+	HANGAR_OPTIONS="--out $(BUILD)/obj/hostile" $(BUILD)/hostile-thread $(or $(EVENTS),20000)
 
 # Its NCCL is a part of it.
 $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/double/nccl.c $(DOUBLE)/libcudart.so.13

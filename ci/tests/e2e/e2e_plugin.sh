@@ -15,12 +15,24 @@ unwatched() { [ -z "$(watchers)" ]; }
 tells() {
 	local code=$1 verdict=$2 n=$BASHPID rc
 	shift 2
-	HANGAR_OPTIONS="--on-hang=kill --timeout 3 --out $work/dir.$n" HANGAR_E2E=$token DOUBLE_ID=p$n timeout 60 "$subject" 4 40 halves "$@" >"$work/out.$n" 2>&1
+	HANGAR_OPTIONS="--on-hang=kill --timeout 3 --out $work/dir.$n" HANGAR_E2E=$token DOUBLE_ID=p$n timeout 60 ${before:-} "$subject" 4 40 halves "$@" >"$work/out.$n" 2>&1
 	rc=$?
 	if [ $rc != "$code" ] || ! if [ -z "$verdict" ]; then [ ! -s "$work/out.$n" ]; else grep -q "^# verdict: .*$verdict" "$work/out.$n"; fi; then
 		echo "$* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$work/out.$n")" >>"$work/failed"
 	fi
 }
+# pidfds are refused (a seccomp filter, kernels before 5.3): ranks end all the same
+cat >refuse.py <<'P'
+import ctypes, os, struct, sys
+code = struct.pack("HBBI", 0x20, 0, 0, 0)
+for number in 424, 434, 438:
+    code += struct.pack("HBBIHBBI", 0x15, 0, 1, number, 0x06, 0, 0, 0x50001)
+buffer = ctypes.create_string_buffer(code + struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000))
+prctl = ctypes.CDLL(None).prctl
+assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, struct.pack("HxxxxxxQ", len(buffer) // 8, ctypes.addressof(buffer))) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+P
+before="python3 refuse.py" tells 137 "" skip=1@7 >/dev/null &
 # NCCL tells of no reduction operator and of no replay of a graph; that a call was not told is no proof that it was not made
 for row in "0|" "0||nonblocking" "0||graph" "0||pairs sync" "0||many" "5||fails" \
 	"137|class=skipped-call ranks=1 comm=0 seq=19|skip=1@7" "137|class=mismatch ranks=2 comm=0 seq=25 .*field=count|count=2@9" \
@@ -95,6 +107,44 @@ check "and are said: $(cat "$work/nonsense")" grep -q -- "--no-such" "$work/nons
 # other libraries' thread-local storage leaves no room for more: the library needs none of it
 check "no static thread-local storage" eval '! readelf -d "$BUILD/libhangar.so" | grep -q STATIC_TLS'
 check "it stays mapped" grep -q NODELETE <(readelf -d "$BUILD/libhangar.so")
+
+# another plugin behind it hears what it hears alone: by version of it, version of NCCL, masks at first and later
+next=$BUILD/tests/double/libnext
+heard() {
+	local way=$1 words=$6
+	shift
+	NEXT_LOG=$work/$way DOUBLE_VERSION=$2 NEXT_MASK=$3 NEXT_LATER=$4 HANGAR_OPTIONS="--out $work/next" HANGAR_E2E=$token \
+		timeout 60 "$subject" 2 12 $words >"$work/$way.txt" 2>&1 && [ ! -s "$work/$way.txt" ]
+}
+for row in "5 22907 0x7fff 0x46 halves" "6 22907 0x10 0x7fff pairs sync" "5 22809 0x42 0xff halves graph" "6 22907 0x7000 0x7000 halves"; do
+	read -r version words <<<"$row"
+	read -r nccl mask later words <<<"$words"
+	n=$((${n:-0} + 1))
+	NCCL_PROFILER_PLUGIN=$next$version.so heard "alone$n" "$version" "$nccl" "$mask" "$later" "$words" &
+	HANGAR_NEXT_PROFILER=$next$version.so heard "behind$n" "$version" "$nccl" "$mask" "$later" "$words" &
+done
+wait
+for i in $(seq "$n"); do
+	for r in 0 1; do
+		check "plugin $i hears on rank $r what it hears alone" eval '[ -s "$work/alone$i.$r" ] && cmp "$work/alone$i.$r" "$work/behind$i.$r"'
+	done
+done
+# what is no plugin is one line a rank, and the job goes on
+long=$(printf 'x%.0s' $(seq 300))
+for row in "/no/such.so|cannot open" "/$long.so|File name too long" "${next}4.so|version 4" "$BUILD/libhangar.so|this library" \
+	"$BUILD/tests/double/libyield.so|no NCCL profiler" "/etc/passwd|" "${next}6.so|init returned 3"; do
+	refusals+=("$row")
+	HANGAR_NEXT_PROFILER=${row%|*} NEXT_INIT=3 heard refused${#refusals[@]} - 22907 0x7fff 0x7fff "" &
+done
+wait
+for i in $(seq ${#refusals[@]}); do
+	row=${refusals[i - 1]}
+	check "refused: ${row%|*}: $(cat "$work/refused$i.txt")" \
+		eval '[ "$(grep -c "^hangar: pid [0-9]*: HANGAR_NEXT_PROFILER=.*${row#*|}.*: no events go there$" "$work/refused$i.txt")" = 2 ] && [ "$(wc -l <"$work/refused$i.txt")" = 2 ]'
+done
+# and the verdict is the same
+HANGAR_NEXT_PROFILER=${next}5.so NEXT_LOG=$work/struck tells 137 "class=p2p-unmatched ranks=1 .*pair=0>1" skip-recv=1@9 pairs sync
+check "a peer is known beside another plugin's handles: $(cat "$work/failed" 2>/dev/null)" [ ! -s "$work/failed" ]
 
 # hangar_run --plugin: the same way; a fault needs the preloaded library
 check "--plugin and --fault is refused" [ "$("$BUILD/hangar_run" --plugin --fault=kill:1@3 true 2>/dev/null || echo $?)" = 2 ]

@@ -2,6 +2,7 @@
  * NCCL's src/include/plugin/profiler/profiler_v1.h to v6.h, which NCCL does not install: offsets in
  * the event's descriptor, on a 64-bit host. */
 #include "profiler/nccl_profiler.h"
+#include "profiler/next_profiler.h"
 
 /* The order of profiler_v1. Later versions have the names in capitals, with '_' in between. */
 static const char *const algos[] = { "Tree",	 "Ring", "CollNetDirect", "CollNetChain", "NVLS",
@@ -19,8 +20,8 @@ enum {
 	EVENT_LAUNCH = 1 << 11,
 	EVENTS_HEARD = EVENT_P2P | EVENT_GROUP_API | EVENT_COLL_API | EVENT_P2P_API | EVENT_LAUNCH
 };
-/* An event's handle, in its lowest bits. */
-enum { HANDLE_PAIR = 1, HANDLE_LAUNCH = 2, HANDLE_GROUP = 3, HANDLE_BITS = 2 };
+/* An event's handle, in NEXT_OWN. */
+enum { HANDLE_PAIR = 1, HANDLE_LAUNCH = 2, HANDLE_GROUP = 3 };
 enum {
 	AT_PEER = 56,
 	AT_STREAM = 24,
@@ -64,13 +65,16 @@ const char *nccl_profiler_refusal(int version)
 	return event_mask ? NULL : "NCCL did not take hangar's profiler plugin";
 }
 
+/* While a next plugin is there each group is an event, at which its mask is looked at. */
 static void set_mask(void)
 {
-	int *mask = __atomic_load_n(&event_mask, __ATOMIC_ACQUIRE);
+	int *mask = __atomic_load_n(&event_mask, __ATOMIC_ACQUIRE), next;
 
+	next_profiler_asks(&next);
 	if (mask)
 		__atomic_store_n(mask,
-				 (heard ? EVENTS_HEARD : 0) | (asked ? EVENT_COLL | EVENT_P2P : 0),
+				 (heard ? EVENTS_HEARD : 0) | (asked ? EVENT_COLL | EVENT_P2P : 0) |
+					 (next_profiler_there() ? EVENT_GROUP_API | next : 0),
 				 __ATOMIC_RELAXED);
 }
 
@@ -141,62 +145,73 @@ static void launched(const struct layout *layout, const unsigned char *at)
 }
 
 /* Whatever communicator comes first in it. */
-static void *begin_group(const void *event)
+static unsigned begin_group(const void *event)
 {
 	int depth;
 
 	memcpy(&depth, (const char *)event + AT_DEPTH, sizeof(depth));
 	nccl_listener.group(depth > 1 ? NCCL_GROUP_BEGUN : NCCL_GROUP_ALONE);
-	return (void *)(uintptr_t)HANDLE_GROUP;
+	return HANDLE_GROUP;
 }
 
-/* The listener's part of an event: its handle, NULL: no more is wanted of it. */
-static void *listen_to(void *context, uint64_t type, const void *event)
+/* The listener's part of an event: its handle, 0: no more is wanted of it; *pair is part of it. */
+static unsigned listen_to(void *context, uint64_t type, const void *event, uint64_t *pair)
 {
 	const struct nccl_told *call = event;
-	uint64_t pair;
 	int peer;
 
 	switch (type) {
 	case EVENT_COLL_API:
 		nccl_listener.call(context, call);
-		return NULL;
+		return 0;
 	case EVENT_P2P_API:
-		pair = nccl_listener.pair(context, event);
-		return pair ? (void *)(uintptr_t)(pair << HANDLE_BITS | HANDLE_PAIR) : NULL;
+		*pair = nccl_listener.pair(context, event);
+		return *pair ? HANDLE_PAIR : 0;
 	case EVENT_P2P:
 		memcpy(&peer, (const char *)event + AT_PEER, sizeof(peer));
-		pair = (uintptr_t)call->parent >> HANDLE_BITS;
-		if (pair)
-			nccl_listener.peer(context, pair, peer);
-		return NULL;
+		if (((uintptr_t)call->parent & NEXT_OWN) == HANDLE_PAIR)
+			nccl_listener.peer(context, NEXT_TICKET(call->parent), peer);
+		return 0;
 	case EVENT_LAUNCH:
 		launch.context = context;
 		memcpy(&launch.stream, (const char *)event + AT_STREAM, sizeof(launch.stream));
-		return (void *)(uintptr_t)HANDLE_LAUNCH;
+		return HANDLE_LAUNCH;
 	default:
-		return NULL;
+		return 0;
 	}
 }
 
-/* Only a communicator with a listener has a context. */
+/* The listener's handle of an event. Contexts of other kinds may be another process's. */
+static unsigned hear(void *context, uint64_t type, const void *event, uint64_t *pair)
+{
+	void *own = type & EVENTS_HEARD ? next_profiler_own(context) : NULL;
+
+	return type == EVENT_GROUP_API && heard ? begin_group(event)
+	       : own				? listen_to(own, type, event, pair)
+						: 0;
+}
+
 static int start_event(int version, void *context, void **handle, const void *event)
 {
-	uint64_t type = version < 5 ? *(const unsigned char *)event
-				    : ((const struct nccl_told *)event)->type;
+	uint64_t pair = 0, type = version < 5 ? *(const unsigned char *)event
+					      : ((const struct nccl_told *)event)->type;
+	unsigned own;
+	int next;
 
 	if (type == EVENT_COLL || type == EVENT_P2P)
 		launched(&layouts[version], event);
-	*handle = type == EVENT_GROUP_API && heard ? begin_group(event)
-		  : context			   ? listen_to(context, type, event)
-						   : NULL;
+	own = version < 5 ? 0 : hear(context, type, event, &pair);
+	*handle = version < 5 ? NULL : next_profiler_start(context, event, own, pair);
+	if (next_profiler_asks(&next))
+		set_mask();
 	return 0;
 }
 
 static int stop_event(void *handle)
 {
-	uintptr_t what = (uintptr_t)handle & ((1u << HANDLE_BITS) - 1);
+	unsigned what = (uintptr_t)handle & NEXT_OWN;
 
+	next_profiler_stop(handle);
 	if (what == HANDLE_LAUNCH && launch.context)
 		nccl_listener.launched(launch.context, launch.stream);
 	if (what == HANDLE_LAUNCH)
@@ -208,15 +223,18 @@ static int stop_event(void *handle)
 
 static int record_state(void *handle, int state, void *arguments)
 {
-	if ((uintptr_t)handle == HANDLE_GROUP && state == STATE_GROUP_ENDING)
+	if (((uintptr_t)handle & NEXT_OWN) == HANDLE_GROUP && state == STATE_GROUP_ENDING)
 		nccl_listener.group(NCCL_GROUP_ENDING);
+	next_profiler_record(handle, state, arguments);
 	return 0;
 }
 
 static int finalize(void *context)
 {
-	if (context)
-		nccl_listener.gone(context);
+	void *own = next_profiler_finalize(context);
+
+	if (own)
+		nccl_listener.gone(own);
 	return 0;
 }
 
@@ -237,9 +255,11 @@ static int init_4(void **context, int *mask, const char *name, uint64_t hash, in
 static int init_5(void **context, uint64_t hash, int *mask, const char *name, int nnodes,
 		  int nranks, int rank, void *logger)
 {
+	const struct next_made made = { hash, name, nnodes, nranks, rank, logger };
 	void *comm = &nccl_listener ? nccl_listener.made(mask, hash, nranks, rank) : NULL;
 
 	heard = heard || comm;
+	comm = &nccl_listener ? next_profiler_init(comm, &made, nccl_listener.say) : comm;
 	init_1(context, mask);
 	*context = comm;
 	return 0;

@@ -43,12 +43,14 @@ struct nccl_listener {
 	void (*group)(enum nccl_group event);
 	/* A collective call inside a group. */
 	void (*call)(void *comm, const struct nccl_told *call);
-	/* A send or receive, whose partner is told when it is launched: a number for peer(), 0:
-	 * none is wanted. */
+	/* A send or receive, whose partner is told when it is launched: a number, of which peer()
+	 * gets the lowest 16 bits; 0: none is wanted. */
 	uint64_t (*pair)(void *comm, const struct nccl_told_pair *call);
 	void (*peer)(void *comm, uint64_t pair, int peer);
 	/* A kernel was launched on the stream, perhaps by a thread of NCCL's. */
 	void (*launched)(void *comm, void *stream);
+	/* Puts a line on standard error. */
+	void (*say)(const char *line);
 };
 extern const struct nccl_listener nccl_listener __attribute__((weak));
 

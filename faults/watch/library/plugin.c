@@ -179,13 +179,17 @@ static uint64_t pair(void *comm, const struct nccl_told_pair *told)
 	return record(&made);
 }
 
-static void peer(void *comm, uint64_t ticket, int peer)
+/* It is known by the ticket's lowest 16 bits, many more than there are records. */
+static void peer(void *comm, uint64_t low, int peer)
 {
 	int number;
 	struct session *s = session_of(comm, &number);
+	uint64_t newest;
 
-	if (s)
-		recorder_partner(&s->recorder, ticket, peer);
+	if (!s)
+		return;
+	newest = record_get(&s->recorder.memory->header.issued_ticket);
+	recorder_partner(&s->recorder, newest - ((newest - low) & 0xffff), peer);
 }
 
 /* Outside of groups the kernel is one of a non-blocking communicator's, of calls that were held
@@ -202,6 +206,10 @@ static void launched(void *comm, void *stream)
 	calls_release_held(s, number);
 }
 
-const struct nccl_listener nccl_listener = {
-	comm_made, comm_gone, group, call, pair, peer, launched
-};
+static void say_line(const char *line)
+{
+	say("%s", line);
+}
+
+const struct nccl_listener nccl_listener = { comm_made, comm_gone, group,    call,
+					     pair,	peer,	   launched, say_line };

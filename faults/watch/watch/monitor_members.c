@@ -402,6 +402,8 @@ void monitor_signal(struct monitor *m, int number)
 
 		if (lives && p->pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, p->pidfd, number, NULL, 0);
+		else if (lives && m->config.preloaded && p->pid > 0 && p->link.fd >= 0)
+			kill(p->pid, number); /* pidfds are refused; its connection is open */
 	}
 }
 

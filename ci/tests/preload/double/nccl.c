@@ -27,7 +27,7 @@ struct shared {
 struct comm {
 	struct shared *shared;
 	char name[80];
-	int rank, nranks, splits;
+	int rank, nranks, splits, launched;
 	bool blocking;
 	_Atomic bool aborted;
 	_Atomic int pending; /* launches of a thread that are still to come */
@@ -45,9 +45,10 @@ struct op {
 	const float *send; /* of a sum over memory that is there, else NULL */
 	float *recv;
 	size_t count;
-	void *told;	 /* what the profiler answered */
-	struct op *next; /* of its group, on its stream */
+	void *told, *event; /* what the profiler answered, at the call, at the launch */
+	struct op *next;    /* of its group, on its stream */
 	bool head;
+	int mask; /* of the profiler, when its group began */
 };
 
 static __thread int depth;
@@ -65,7 +66,7 @@ struct group_event {
 	uint64_t type;
 	void *parent;
 	int rank;
-	bool captured;
+	_Alignas(8) bool captured; /* where NCCL's union begins */
 	int depth;
 };
 struct api_event {
@@ -122,6 +123,25 @@ struct coll_event {
 	const char *algo, *proto;
 	void *group;
 };
+struct proxy_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	_Alignas(8) pid_t pid;
+	uint8_t channel;
+	int peer, steps, chunk, is_send;
+};
+struct kernel_event {
+	uint64_t type;
+	void *parent;
+	int rank;
+	_Alignas(8) uint8_t channel;
+	uint64_t time;
+};
+/* Masks that make NCCL tell of a kind of event (src/plugin/profiler.cc). */
+enum { OF_COLL = 0x72da, OF_PAIR = 0x4dc, OF_PROXY = 0x98, OF_KERNEL = 0x40, OF_LAUNCH = 0x800 };
+#define CHANNELS 2
+
 static const struct profiler {
 	const char *name;
 	int (*init)(void **context, uint64_t id, int *mask, const char *name, int nnodes,
@@ -135,8 +155,16 @@ static void *plugin; /* what was opened for it */
 static int users;    /* communicators that hold it open */
 static pthread_mutex_t plugin_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int event_mask;
+static bool copies; /* it hears of copy engines */
 static __thread void *group_handle;
 static __thread bool group_told;
+static __thread int group_mask; /* when it began */
+static __thread uint64_t clock_of_kernels;
+
+static void log_nothing(int level, unsigned long flags, const char *file, int line,
+			const char *format, ...)
+{
+}
 
 /* As NCCL loads a plugin: by its path, or from the program itself; the newest version that it
  * knows. */
@@ -150,6 +178,7 @@ static void open_plugin(void)
 	plugin = dlopen(own ? NULL : name, RTLD_NOW | RTLD_LOCAL);
 	if (plugin && version && atoi(version) >= 22900)
 		profiler = dlsym(plugin, "ncclProfiler_v6");
+	copies = profiler;
 	if (plugin && !profiler)
 		profiler = dlsym(plugin, "ncclProfiler_v5");
 }
@@ -179,7 +208,8 @@ static void *profile_init(void *arg)
 		open_plugin();
 	pthread_mutex_unlock(&plugin_mutex);
 	if (profiler)
-		profiler->init(&c->profile, hash, &event_mask, NULL, 1, c->nranks, c->rank, NULL);
+		profiler->init(&c->profile, hash, &event_mask, "", 1, c->nranks, c->rank,
+			       (void *)log_nothing);
 	return NULL;
 }
 
@@ -215,49 +245,113 @@ static void profile_call(struct op *op)
 				.datatype = datatype_of(op),
 				.stream = op->stream,
 				.captured = e.captured };
-	void *handle;
 
 	/* NCCL discards an empty collective before it tells of it */
 	if (!profiler || (op->what == COLLECTIVE && count == 0) || op->comm->nranks == 1)
 		return;
-	if ((event_mask & 0xf06) && !group_told) {
+	group_mask = group_told ? group_mask : event_mask;
+	op->mask = group_mask;
+	if ((op->mask & 0x7fdf) && !group_told) {
 		profiler->start(op->comm->profile, &group_handle, &g);
 		group_told = true;
 	}
-	if (op->what == COLLECTIVE && (event_mask & 0x202))
-		profiler->start(op->comm->profile, &handle, &e);
-	else if (op->what != COLLECTIVE && (event_mask & 0x404))
+	e.parent = p.parent = group_handle;
+	if (op->what == COLLECTIVE && op->mask & OF_COLL)
+		profiler->start(op->comm->profile, &op->told, &e);
+	else if (op->what != COLLECTIVE && op->mask & OF_PAIR)
 		profiler->start(op->comm->profile, &op->told, &p);
+	if (op->told)
+		profiler->stop(op->told);
 }
 
 static void profile_kernel(const struct op *op)
 {
-	struct launch_event e = { .type = 1 << 11, .stream = op->stream };
+	struct launch_event e = { .type = 1 << 11, .parent = group_handle, .stream = op->stream };
 	void *handle = NULL;
 
-	if (!profiler || !(event_mask & 1 << 11))
+	if (!profiler || !(op->mask & OF_LAUNCH))
 		return;
 	profiler->start(op->comm->profile, &handle, &e);
 	if (handle)
 		profiler->stop(handle);
 }
 
-static void profile_launch(const struct op *op)
+/* Its kernels and its proxy, which is another process's in every second call. */
+static void profile_work(const struct op *op, int mask)
 {
-	struct coll_event e = {
-		.type = 2, .channels = 2, .algo = op->sign & 1 ? "RING" : "TREE", .proto = "LL128"
-	};
-	struct p2p_event p = { .type = 4, .parent = op->told, .peer = op->peer, .channels = 2 };
-	void *handle;
+	struct kernel_event k = { .type = 1 << 6, .parent = op->event };
+	struct proxy_event p = { .type = 1 << 3, .parent = op->event, .pid = getpid() };
+	struct launch_event step = { .type = 1 << 4 };
+	void *handle = NULL, *nothing[4] = { 0 };
+
+	for (k.channel = 0; mask & OF_KERNEL && op->event && k.channel < CHANNELS; k.channel++) {
+		k.time = clock_of_kernels += 1000000;
+		profiler->start(op->comm->profile, &handle, &k);
+		k.time = clock_of_kernels += 1000000;
+		if (handle)
+			profiler->record(handle, 22, &k.time);
+		if (handle)
+			profiler->stop(handle);
+	}
+	if (!(mask & OF_PROXY))
+		return;
+	p.pid += op->comm->launched & 1;
+	handle = NULL;
+	profiler->start(p.pid == getpid() ? op->comm->profile : (void *)0xdead1, &handle, &p);
+	step.parent = handle;
+	profiler->start(p.pid == getpid() ? op->comm->profile : (void *)0xdead1, &nothing[0],
+			&step);
+	if (nothing[0])
+		profiler->stop(nothing[0]);
+	if (handle)
+		profiler->stop(handle);
+}
+
+static void profile_launch(struct op *op)
+{
+	struct coll_event e = { .type = 2,
+				.parent = op->told,
+				.seq = (uint64_t)op->comm->launched,
+				.func = "AllReduce",
+				.count = op->sign & 0xffffffffffffull,
+				.datatype = datatype_of(op),
+				.channels = CHANNELS,
+				.algo = op->sign & 1 ? "RING" : "TREE",
+				.proto = "LL128" };
+	struct p2p_event p = { .type = 4,
+			       .parent = op->told,
+			       .func = op->what == SEND ? "Send" : "Recv",
+			       .count = op->sign & 0xffffffffffffull,
+			       .datatype = datatype_of(op),
+			       .peer = op->peer,
+			       .channels = CHANNELS };
+	struct launch_event group_of = { .type = 1 }; /* the plan, and by copy engines */
+	struct coll_event copy = { .type = 1 << 12, .parent = op->told };
+	void *plan = NULL, *copied = NULL;
+	int mask = op->mask;
 
 	if (!profiler)
 		return;
-	if (op->what == COLLECTIVE && (event_mask & 2))
-		profiler->start(op->comm->profile, &handle, &e);
-	else if (op->what != COLLECTIVE && (event_mask & 4))
-		profiler->start(op->comm->profile, &handle, &p);
+	op->comm->launched++;
+	if (mask & 0x7000 && copies) {
+		profiler->start(op->comm->profile, &copied, &copy);
+		if (copied)
+			profiler->stop(copied);
+	}
+	if (mask & 0xdf)
+		profiler->start(op->comm->profile, &plan, &group_of);
+	e.group = p.group = plan;
+	if (op->what == COLLECTIVE && (mask & OF_COLL & 0xff))
+		profiler->start(op->comm->profile, &op->event, &e);
+	else if (op->what != COLLECTIVE && (mask & OF_PAIR & 0xff))
+		profiler->start(op->comm->profile, &op->event, &p);
 	if (op->head || !op->next)
 		profile_kernel(op);
+	if (op->event)
+		profiler->stop(op->event);
+	if (plan)
+		profiler->stop(plan);
+	profile_work(op, mask);
 }
 
 static void profile_ending(void)
@@ -302,7 +396,7 @@ static struct shared *open_shared(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", getenv("DOUBLE_DIR") ? getenv("DOUBLE_DIR") : "/tmp",
 		 name);
-	fd = open(path, O_RDWR | O_CREAT, 0600);
+	fd = open(path, O_RDWR | O_CREAT, 0666);
 	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
 		abort();
 	map = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -627,7 +721,7 @@ static int launch(struct op *op)
 
 	if (op->comm->blocking) {
 		double_push(op->stream, run, op);
-		for (const struct op *o = op; o; o = o->next)
+		for (struct op *o = op; o; o = o->next)
 			profile_launch(o);
 		return 0;
 	}

@@ -359,9 +359,8 @@ $(BUILD)/hostile-%: ci/tests/preload/double/hostile.c $(PRELOAD_SRC) $(BUILD)/ob
 	$(say) LINK $@
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g $(WARNINGS) $(INCLUDES) -fsanitize=$* -fno-omit-frame-pointer -Wno-tsan -Ddlsym=own_dlsym -D_exit=own_exit -pthread -o $@ \
 		$(filter %.c,$^) -ldl -lm
-hostile: $(BUILD)/hostile-address $(BUILD)/hostile-thread
-	HANGAR_OPTIONS="--out $(BUILD)/obj/hostile" $(BUILD)/hostile-address $(or $(EVENTS),20000)
-	HANGAR_OPTIONS="--out $(BUILD)/obj/hostile" $(BUILD)/hostile-thread $(or $(EVENTS),20000)
+hostile: $(BUILD)/hostile-address
+	HANGAR_OPTIONS="--out $(BUILD)/obj/hostile" $< $(or $(EVENTS),20000)
 
 # Its NCCL is a part of it.
 $(DOUBLE)/subject-static: ci/tests/preload/double/subject.c ci/tests/preload/double/nccl.c $(DOUBLE)/libcudart.so.13

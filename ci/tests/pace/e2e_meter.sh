@@ -27,7 +27,7 @@ meter() {
 meter --wait --every 0.5 --csv m.csv --metrics m.prom --trace m.json -- 4 800 halves named
 expect_rc 0
 expect_err '^# meter: 4 ranks, [0-9.]+ s, of it in calls [0-9.]+ %( \(overlaps\))?, waiting [0-9.]+ %$'
-expect_err '^# median, p95, busbw .*; call%, wait%: of the time watched$'
+expect_err '^# call%, wait%: of the time that ranks were watched$'
 expect_err '^# dp +AllReduce +800 +330 kB +[0-9.]+ [um]s +[0-9.]+ [um]s'
 expect_err '^# ranks 0,2 +AllGather +800 51.2 kB '
 expect_err '^# rank [0-3] waited most \([0-9.]+ %\), rank [0-3] least \([0-9.]+ %\) of the time$'

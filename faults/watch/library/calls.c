@@ -3,6 +3,8 @@
 
 #include "library/library.h"
 
+#include <pthread.h>
+
 static enum dtype dtype_of(int type)
 {
 	static const enum dtype types[] = { DT_INT8,   DT_UINT8,    DT_INT32,  DT_UINT32,
@@ -22,6 +24,22 @@ static enum redop redop_of(const struct made *made)
 	return made->op >= 0 && made->op <= 4 ? (enum redop)made->op : OP_MULSUM;
 }
 
+static pthread_key_t thread_ends;
+
+static void free_calls(void *thread)
+{
+	struct preload_thread *t = thread;
+
+	free(t->calls);
+	t->calls = NULL;
+	t->room = t->ncalls = 0;
+}
+
+static void make_key(void)
+{
+	pthread_key_create(&thread_ends, free_calls);
+}
+
 /* The calls of a group wait for its end unmarked. Without memory the call counts as done. */
 static void keep(struct preload_thread *t, const struct preload_call *call)
 {
@@ -32,6 +50,12 @@ static void keep(struct preload_thread *t, const struct preload_call *call)
 		if (!calls) {
 			times_of(call->session, call->ticket)->done = call->ticket;
 			return;
+		}
+		if (!t->calls) {
+			static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+			pthread_once(&once, make_key);
+			pthread_setspecific(thread_ends, t);
 		}
 		t->calls = calls;
 		t->room = room;

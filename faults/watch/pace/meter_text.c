@@ -114,9 +114,8 @@ void meter_print(FILE *out, const struct meter *meter, int columns)
 		fprintf(out,
 			"# rank %d waited most (%.1f %%), rank %d least (%.1f %%) of the time\n",
 			whole.most, whole.most_percent, whole.least, whole.least_percent);
-	fprintf(out,
-		"# median, p95, busbw (GB/s): while data move, of %s sampled calls; call%%, "
-		"wait%%: of the time watched\n",
+	fputs("# call%, wait%: of the time that ranks were watched\n", out);
+	fprintf(out, "# median, p95, busbw (GB/s): while data move, of %s sampled calls\n",
 		meter_count(whole.samples, cell));
 	if (meter->model)
 		fputs("# pred%: of the busbw that the topology predicts for calls of the mean "

@@ -443,7 +443,7 @@ on_both() {
 }
 on_both hosts-well 40 halves
 wait "${pids[@]}"
-is_well() { ! grep -hvE '^# (meter|communicator|ranks? [0-9]|[24] ranks|median)' "$work"/hosts-well.[12]; }
+is_well() { ! grep -hvE '^# (meter|communicator|ranks? [0-9]|[24] ranks|call%|median)' "$work"/hosts-well.[12]; }
 check "a healthy job of two hosts has its table alone" is_well
 on_both hosts-skip 40 halves skip=3@7
 wait "${pids[@]}"

@@ -117,6 +117,43 @@ UNIT_TEST(test_plays, "schedules, and what is said of them")
 	}
 }
 
+/* One call too many leaves what a call left out leaves: where most ranks do not have the call, that a
+ * rank's list is over proves nothing. */
+UNIT_TEST(test_certain, "how certain a missing call is")
+{
+	static const struct {
+		const char *text;
+		enum confidence confidence;
+	} cases[] = {
+		{ "ranks 4\nrank 0-2 all_reduce//8 all_reduce//9\nrank 3 all_reduce//8\n",
+		  CONFIDENCE_PROVED },
+		{ "ranks 2\nrank 0 send//8/1 send//8/1 send//8/1\nrank 1 recv//8/0 recv//8/0\n",
+		  CONFIDENCE_INCONCLUSIVE },
+		{ "ranks 3\nrank 0 send//8/1 send//8/1 send//8/1\nrank 1 recv//8/0 recv//8/0\nrank "
+		  "2 all_reduce/-/1\n",
+		  CONFIDENCE_INCONCLUSIVE },
+		{ "ranks 3\nrank 0 all_reduce//8 send//4/1 all_reduce//8 all_reduce//8 send//4/1\n"
+		  "rank 1 all_reduce//8 recv//4/0 all_reduce//8\nrank 2 all_reduce//8 "
+		  "all_reduce//8 "
+		  "recv//2/0\n",
+		  CONFIDENCE_INCONCLUSIVE },
+	};
+
+	UNIT_ROWS(row, cases) {
+		struct error err = { .rank = -1 };
+		struct verify_how how = { .eager = 0 };
+		struct schedule s;
+		struct verified v;
+
+		CU_ASSERT_FATAL(read_text(&s, row->text, &err) == 0);
+		how.streams = s.streams;
+		CU_ASSERT_FATAL(verify(&v, &s, &how, &err) == 0);
+		UNIT_ALL(v.answer.outcome == OUTCOME_HANG, v.answer.confidence == row->confidence);
+		verified_release(&v);
+		schedule_release(&s);
+	}
+}
+
 UNIT_TEST(test_wrong, "texts that are no schedule")
 {
 	UNIT_ROWS(row, wrong) {

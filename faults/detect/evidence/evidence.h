@@ -118,6 +118,8 @@ bool evidence_leaves(const struct evidence_rank *rank, uint32_t comm);
 /* evidence_program.c: returns true if the rank is in no call, by a dump or a schedule, which does
  * not say what became of it then: it may have come to its end. */
 bool evidence_may_have_ended(const struct evidence_rank *rank);
+/* evidence_program.c: returns true if it has made all its calls of a schedule that is carried out on paper. */
+bool evidence_list_is_over(const struct evidence_rank *rank);
 
 /* evidence_program.c: returns true if the rank stands in a framework's communication: "train.py:88
  * (step) in all_reduce". */

@@ -238,3 +238,9 @@ bool evidence_may_have_ended(const struct evidence_rank *rank)
 	       (strcmp(program, "PyTorch") == 0 || strcmp(program, EVIDENCE_SCHEDULE) == 0) &&
 	       v->process == PROCESS_ALIVE && !v->waiting && v->completed >= v->issued;
 }
+
+bool evidence_list_is_over(const struct evidence_rank *rank)
+{
+	return rank->recorder && strcmp(rank->recorder->program, EVIDENCE_SCHEDULE) == 0 &&
+	       evidence_may_have_ended(rank);
+}

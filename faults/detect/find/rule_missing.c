@@ -176,17 +176,19 @@ static enum answer_class class_of_missing(const struct rule_ctx *ctx, struct fin
 					  const struct missing *makers)
 {
 	enum answer_class class = CLASS_OUTCOME;
+	bool over = true; /* the culprits have made all calls of a schedule */
 
 	for (int i = 0; i < ctx->comm->nranks; i++)
 		if (f->culprits.in[i]) {
 			enum answer_class one = missing_class(ctx, i, makers);
 
+			over = over && evidence_list_is_over(&ctx->evidence->ranks[i]);
 			/* a rank that does something else than the others may wait for one of them */
 			if (class != CLASS_OUTCOME && one != class)
 				f->reasons |= 1u << REASON_MIXED;
 			class = shared_class(class, one, CLASS_MISSING);
 		}
-	if (is_past(class) && f->culprits.n >= makers->came) {
+	if ((is_past(class) || over) && f->culprits.n >= makers->came) {
 		note(f, "As many ranks made the call as did not: those who did may have made one "
 			"too many.");
 		f->reasons |= 1u << REASON_SURPLUS;

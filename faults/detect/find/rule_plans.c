@@ -81,8 +81,7 @@ static enum absence absence_of(const struct rule_ctx *ctx, int rank)
 	if (others_ended(ctx, rank) && !is_expected(ctx, rank, in))
 		return ABSENCE_UNKNOWN;
 	if (view_finished(&r->view) || r->view.process >= PROCESS_EXITED ||
-	    (r->recorder && strcmp(r->recorder->program, EVIDENCE_SCHEDULE) == 0 &&
-	     evidence_may_have_ended(r)))
+	    evidence_list_is_over(r))
 		return ABSENCE_ENDED;
 	return r->view.process == PROCESS_ALIVE && (r->view.completed >= r->view.issued ||
 						    (is_asleep(r) && !is_held(ctx, rank)))

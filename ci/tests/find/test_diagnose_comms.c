@@ -389,8 +389,10 @@ static void tell_inits(int i, const char *first, const char *second, const char 
 		(struct record_init){ .state = RECORD_COMM_READY, .id = 1, .rank = i, .nranks = 4 };
 	for (int c = 1; c <= 3; c++) {
 		bool more = letters[c - 1][i] == '+';
-		char letter = more ? 'A' : letters[c - 1][i];
+		bool again = letters[c - 1][i] == '!';
+		char letter = more || again ? 'A' : letters[c - 1][i];
 		bool inside = letter >= 'A' && letter <= 'Z';
+		unsigned char wide[COMM_ID_BYTES];
 		int32_t n = !inside ? 2 : announced ? announced : RECORD_CHILD(0);
 
 		r->view.waiting = r->view.overdue = inside || r->view.overdue;
@@ -399,12 +401,12 @@ static void tell_inits(int i, const char *first, const char *second, const char 
 			hold_up(r);
 		if (!isalpha(letter) || letter == 'h')
 			continue;
-		r->recorder->inits[c] =
-			(struct record_init){ .state =
-						      inside ? RECORD_COMM_INIT : RECORD_COMM_READY,
-					      .id = (uint64_t)(letter & 31) + 100,
-					      .rank = inside && !announced ? RECORD_CHILD(1) : i,
-					      .nranks = n + more };
+		r->recorder->inits[c] = (struct record_init){
+			.state = inside ? RECORD_COMM_INIT : RECORD_COMM_READY,
+			.id = again ? record_again_id(1, 1, wide) : (uint64_t)(letter & 31) + 100,
+			.rank = inside && !announced ? RECORD_CHILD(1) : i,
+			.nranks = n + more
+		};
 	}
 	strcpy(r->view.what, "communicator init");
 	strcpy(r->syscall, "clock_nanosleep");
@@ -448,6 +450,13 @@ UNIT_TEST(test_later_init, "init of a later communicator")
 		{ "ABhh", "....", 2, "hang init-missing-rank - inconclusive",
 		  "Rank 0 is in the init of one communicator, rank 1 in another's" },
 		{ "Ahhh", "....", 2, "hang * - *", "" },
+		/* '!': with the id of communicator 0 again */
+		{ "AAA!", "....", 4, "hang init-mismatch 3 proved",
+		  "Rank 3 handed the id of communicator 0 to init again, rank 2 a new one" },
+		{ "A!!!", "....", 4, "hang init-mismatch 1,2,3 proved",
+		  "Rank 3 handed the id of communicator 0 to init again, rank 0 a new one" },
+		{ "!!!!", "....", 4, "hang * - *", "" },
+		{ "AB!!", "....", 4, "hang init-mismatch - inconclusive", "" },
 		/* and for another number of ranks: '+': of one more */
 		{ "AAA+", "....", 4, "hang init-mismatch 3 majority",
 		  "Rank 3 called communicator init for 5 ranks, rank 0 for 4." },

@@ -246,6 +246,60 @@ static enum answer_class class_of_crossing(const struct rule_ctx *ctx, const str
 	return held ? CLASS_INIT_MISSING : CLASS_INIT_MISMATCH;
 }
 
+/* The rank's communicator whose id it handed to this init again; NULL: none is known. `claims`: all. */
+static const struct claim *made_before(const struct claim *claims, size_t n,
+				       const struct claim *claim)
+{
+	unsigned char wide[COMM_ID_BYTES];
+
+	for (size_t i = 0; i < n; i++)
+		for (uint64_t times = 1; claims[i].rank == claim->rank && times <= claim->comm;
+		     times++)
+			if (record_again_id(claims[i].id, times, wide) == claim->id)
+				return &claims[i];
+	return NULL;
+}
+
+/* Some are in init with the id of a communicator that they made before, and all others with one that is new. An old id lets
+ * no rank in. */
+static bool report_stale(const struct rule_ctx *ctx, struct finding *f, const struct crossing *x,
+			 const struct claim *claims, size_t n)
+{
+	const struct claim *fresh = NULL, *stale = NULL, *before = NULL;
+	char old[64], new[32];
+	bool alike = true;
+
+	for (int i = 0; i < ctx->evidence->nranks; i++) {
+		const struct claim *claim = x->claims[i];
+		const struct claim *first = claim ? made_before(claims, n, claim) : NULL;
+
+		if (first)
+			rank_set_add(&f->culprits, i);
+		if (claim && !first)
+			alike = alike && (!fresh || fresh->id == claim->id);
+		before = first ? first : before;
+		stale = first ? claim : stale;
+		fresh = claim && !first ? claim : fresh;
+	}
+	if (!stale || !fresh || !alike) {
+		rank_set_clear(&f->culprits);
+		return false;
+	}
+	snprintf(old, sizeof(old), "id %016lx, that of communicator %u again", stale->id,
+		 before->comm);
+	snprintf(new, sizeof(new), "id %016lx", fresh->id);
+	finding_place(f, fresh->comm, 0, 0, 0);
+	finding_differ(f, "id", old, new);
+	note(f,
+	     "Rank %d handed the id of communicator %u to init again, rank %d a new one: it read "
+	     "the "
+	     "id before the new one was there.",
+	     rank_number(ctx->evidence, stale->rank), before->comm,
+	     rank_number(ctx->evidence, fresh->rank));
+	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, CONFIDENCE_PROVED);
+	return true;
+}
+
 static void report_crossing(const struct rule_ctx *ctx, struct finding *f, const struct crossing *x,
 			    enum answer_class class)
 {
@@ -297,7 +351,7 @@ static bool crosses(const struct rule_ctx *ctx, struct finding *f, const struct 
 		}
 		class = class_of_crossing(ctx, &x);
 	}
-	if (class != CLASS_OUTCOME)
+	if (class != CLASS_OUTCOME && !report_stale(ctx, f, &x, claims, n))
 		report_crossing(ctx, f, &x, class);
 	free(x.claims);
 	return class != CLASS_OUTCOME;

@@ -391,6 +391,15 @@ uint64_t record_hash_id(const void *id, size_t bytes)
 	return hash ? hash : 1;
 }
 
+uint64_t record_again_id(uint64_t id, uint64_t times, unsigned char *wide)
+{
+	const uint64_t key[] = { id, times };
+
+	memset(wide, 0, COMM_ID_BYTES);
+	memcpy(wide, key, sizeof(key));
+	return record_hash_id(wide, COMM_ID_BYTES);
+}
+
 static void recorder_comm(void *ctx, uint32_t comm, enum comm_event event,
 			  const struct comm_request *request)
 {

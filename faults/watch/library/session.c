@@ -323,13 +323,15 @@ static void note_begin(const struct making *m, int rank, int nranks)
 {
 	struct comm_request request = { .rank = rank, .nranks = nranks };
 	struct session *s = m->session;
-	uint64_t key[2] = { s->comms[m->number].id, 0 };
+	uint64_t id = s->comms[m->number].id, first, times = 0;
 
 	session_lock();
 	/* with NCCL_COMM_ID all communicators have the same id */
 	for (int i = 0; i < s->ncomms; i++)
-		key[1] += i != m->number && s->comms[i].id == key[0];
-	memcpy(request.id, key, sizeof(key));
+		times += i != m->number && s->comms[i].id == id;
+	first = record_again_id(id, 0, request.id);
+	if (times > 0)
+		record_again_id(first, times, request.id);
 	s->watch.comm(s->watch.ctx, (uint32_t)m->number, COMM_INIT, &request);
 	s->watch.enter(s->watch.ctx, "communicator init", 0);
 	session_unlock();

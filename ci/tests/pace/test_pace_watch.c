@@ -143,3 +143,54 @@ UNIT_TEST(test_nested, "calls that are sampled at a rate are at all higher ones"
 	}
 	UNIT_ALL(counts[1] > 7800, counts[1]<8600, counts[2]> 900, counts[2] < 1150);
 }
+
+/* A child that may use processor `n` of these alone, and waits for its end. */
+static pid_t bound(const cpu_set_t *all, int n)
+{
+	cpu_set_t one;
+	pid_t pid;
+
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, all) && n-- == 0)
+			CPU_SET(cpu, &one);
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	sched_setaffinity(pid, sizeof(one), &one);
+	return pid;
+}
+
+UNIT_TEST(test_bound, "a launcher binds each rank to a processor of its own")
+{
+	struct pace_watch w;
+	cpu_set_t all;
+	int n;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	n = CPU_COUNT(&all) < RANKS ? CPU_COUNT(&all) : RANKS;
+	set_up(1, 2);
+	pace_watch_open(&w, 5, 0);
+	w.cores = 1; /* this process is bound with its rank */
+	for (int i = 0; i < n; i++)
+		memories[i]->header.pid = bound(&all, i);
+	pace_watch_look(&w, memories, (size_t)n, 5000000000);
+	CU_ASSERT_EQUAL(w.cores, n);
+	CU_ASSERT(!w.crowded);
+	/* two of them on one */
+	if (n < RANKS) {
+		memories[n]->header.pid = memories[0]->header.pid;
+		pace_watch_look(&w, memories, (size_t)n + 1, 5100000000);
+		CU_ASSERT_EQUAL(w.cores, n);
+		CU_ASSERT(w.crowded);
+	}
+	for (int i = 0; i < n; i++) {
+		kill(memories[i]->header.pid, SIGKILL);
+		waitpid(memories[i]->header.pid, NULL, 0);
+		memories[i]->header.pid = 0;
+	}
+	pace_watch_release(&w);
+	for (int r = 0; r < RANKS; r++)
+		free(memories[r]);
+}

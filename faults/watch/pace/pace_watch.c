@@ -1,8 +1,6 @@
 /* pace_watch.c: from the ranks' memories to lines about slow ranks. */
 #include "pace/pace_watch.h"
 
-#include <sched.h>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/proc_stat.h"
@@ -340,9 +338,25 @@ static void judge(struct pace_watch *w)
 	}
 }
 
-/* Ranks that outnumber their host's processors are late by turns: their samples are not used. */
-static bool is_crowded(struct pace_watch *w, size_t n)
+/* Ranks that came since the last look add the processors that they may use: mpirun binds each to one of its own, and this process
+ * with the rank that started it. */
+static void add_cores(struct pace_watch *w, struct record_memory *const *memories, size_t n)
 {
+	for (; w->ncores_of < n; w->ncores_of++) {
+		int32_t pid = memories[w->ncores_of]->header.pid;
+		cpu_set_t set;
+
+		if (pid <= 0 || sched_getaffinity(pid, sizeof(set), &set) != 0)
+			continue;
+		CPU_OR(&w->cores_of, &w->cores_of, &set);
+		w->cores = CPU_COUNT(&w->cores_of);
+	}
+}
+
+/* Ranks that outnumber their host's processors are late by turns: their samples are not used. */
+static bool is_crowded(struct pace_watch *w, struct record_memory *const *memories, size_t n)
+{
+	add_cores(w, memories, n);
 	w->crowded = w->crowded || n > (size_t)w->cores;
 	return w->crowded;
 }
@@ -393,7 +407,7 @@ void pace_watch_look(struct pace_watch *w, struct record_memory *const *memories
 {
 	uint64_t took;
 
-	if (n == 0 || ((is_crowded(w, n) || w->pace.percent <= 0) && !w->metered))
+	if (n == 0 || ((is_crowded(w, memories, n) || w->pace.percent <= 0) && !w->metered))
 		return;
 	if (n > w->n)
 		make_room(w, n);

@@ -6,6 +6,8 @@
 #include "answer/classes.h"
 #include "record/record.h"
 
+#include <sched.h>
+
 #define PACE_NAMED 16  /* ranks that are named at most */
 #define PACE_SENT  512 /* samples that are handed on at most, from one look to the next */
 
@@ -28,8 +30,10 @@ struct pace_watch {
 	size_t n;
 	struct record_memory *const *memories;	/* of the last look; borrowed */
 	uint64_t account_ns, judge_ns, rate_ns; /* when they are next looked at */
-	int cores;				/* that this process may use */
-	bool crowded;				/* ranks outnumber them: nothing is certain */
+	int cores;	    /* that the ranks may use; this process, while these are not known */
+	cpu_set_t cores_of; /* of the first ncores_of ranks */
+	size_t ncores_of;
+	bool crowded;		  /* ranks outnumber them: nothing is certain */
 	struct pace_sample *sent; /* samples for the root; the caller sets nsent to 0 */
 	size_t nsent;
 	size_t met;	/* samples since rate_ns */

@@ -342,11 +342,11 @@ static void judge(struct pace_watch *w)
  * with the rank that started it. */
 static void add_cores(struct pace_watch *w, struct record_memory *const *memories, size_t n)
 {
-	for (; w->ncores_of < n; w->ncores_of++) {
-		int32_t pid = memories[w->ncores_of]->header.pid;
+	/* a rank's memory may be there before its number */
+	for (; w->ncores_of < n && memories[w->ncores_of]->header.pid > 0; w->ncores_of++) {
 		cpu_set_t set;
 
-		if (pid <= 0 || sched_getaffinity(pid, sizeof(set), &set) != 0)
+		if (sched_getaffinity(memories[w->ncores_of]->header.pid, sizeof(set), &set) != 0)
 			continue;
 		CPU_OR(&w->cores_of, &w->cores_of, &set);
 		w->cores = CPU_COUNT(&w->cores_of);
@@ -357,7 +357,7 @@ static void add_cores(struct pace_watch *w, struct record_memory *const *memorie
 static bool is_crowded(struct pace_watch *w, struct record_memory *const *memories, size_t n)
 {
 	add_cores(w, memories, n);
-	w->crowded = w->crowded || n > (size_t)w->cores;
+	w->crowded = n > (size_t)w->cores;
 	return w->crowded;
 }
 

@@ -346,6 +346,6 @@ uint64_t record_hash_strict(uint64_t hash, const struct record *record);
 uint64_t record_bytes(int kind, int dtype, uint64_t count, int nranks);
 /* FNV-1a of a communicator's id, never 0. */
 uint64_t record_hash_id(const void *id, size_t bytes);
-/* What stands for an id in record_init where a rank hands the same id to init again: `id` as recorded of its first init, `times`
- * inits with it before this. Written into `wide`, of COMM_ID_BYTES, as the id handed to init; returns its hash. */
+/* A stand-in for an id that a rank hands to init again, written into `wide`, of COMM_ID_BYTES: `id` as recorded of its first init,
+ * `times` inits with it before this. Returns its hash, as record_init has it. */
 uint64_t record_again_id(uint64_t id, uint64_t times, unsigned char *wide);

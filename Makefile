@@ -440,7 +440,7 @@ $(BUILD)/obj/faults/detect/evidence/evidence_torch.o: faults/detect/evidence/tor
 $(BUILD)/obj/faults/detect/evidence/evidence_log.o: faults/detect/evidence/log_calls.py
 $(BUILD)/obj/faults/verify/programs.o: $(addprefix faults/verify/program_,nccl.txt mpi.txt torch.txt)
 $(BUILD)/obj/common/predict/topo/topo.o: common/predict/topo/gpus.txt
-$(BUILD)/obj/common/predict/command/topo_predict.o: common/predict/command/against.py
+$(BUILD)/obj/common/predict/topo/topo_rows.o: common/predict/command/against.py
 $(BUILD)/obj/common/harness/options/options_help.o: common/harness/options/options.txt
 $(BUILD)/obj/faults/inject/fault_rows.o: faults/inject/faults.txt faults/inject/ways.txt
 $(BUILD)/obj/faults/detect/answer/meaning.o: faults/detect/answer/meanings.txt

@@ -87,9 +87,24 @@ ends 2 'explain is for the eye' --explain --csv
 ends 2 'explain is for the eye' --explain --nccl-model
 ends 2 'failures prints text' --csv --failures 2
 ends 0 'which has no effect: one leaf holds them' -N 16 --fabric fat-tree --oversubscription 4
+# Rows of one's own: a table, hangar's CSV and folder, and what --save-rows wrote of them, say the same.
+printf '# all_reduce_perf\n%12d %12d float sum -1 %s 1 1.19 0 %s 1 1.19 0\n' 16384 4096 24.1 24.1 4194304 1048576 60 60 >"$work/own.txt"
+ends 0 ', below 64 MiB rows of one.s own$' --calibrate "$work/own.txt" --save-rows "$work/own.json" -e 1K
+{
+	echo collective,nranks,nnodes,size_bytes,count,dtype,redop,root,placement,mode,time_us,busbw_gbs,wrong
+	printf 'all_reduce,8,1,%s,1,float,sum,-1,out-of-place,stream,%s,1,0\n' 16384 24.1 4194304 60
+} >"$work/own.csv"
 mkdir "$work/ran"
-echo '{"type":"comment","text":"measured here: a launch takes the host 9.87 us, 21.00 us to its end, an all_reduce of 8 B 25.00 us"}' >"$work/ran/rows.jsonl"
-ends 0 ', a launch costs the host 9.87 us$' --calibrate "$work/ran" -e 1K
+python3 -c 'import csv, json, sys
+for row in csv.DictReader(open(sys.argv[1])): print(json.dumps({"type": "row", **row}))' "$work/own.csv" >"$work/ran/rows.jsonl"
+"$predict" --csv -b 1K >"$work/plain.csv"
+for own in own.txt own.json own.csv ran; do
+	"$predict" --csv -b 1K --calibrate "$work/$own" >"$work/moved.csv"
+	check "$own: other rows than own.txt" python3 -c 'import csv, sys
+plain, moved = ({float(r["size_bytes"]): r["time_us"] for r in csv.DictReader(open(f))} for f in sys.argv[1:])
+near = lambda size, us: abs(float(moved[size]) / us - 1) < 1e-3
+sys.exit(not near(16384, 24.1) or not near(4194304, 60) or any((plain[s] == moved[s]) != (s >= 64 << 20) for s in plain))' "$work/plain.csv" "$work/moved.csv"
+done
 
 # refused PATTERN ARGUMENTS...: exit 2, one line on standard error with the pattern, none on standard output
 refused() {
@@ -108,7 +123,12 @@ refused 'large.json: is larger than 16 MiB' --topo "$work/large.json"
 refused 'fifo.json: is not a regular file' --fitted "$work/fifo.json"
 refused 'wraps.json: gpus must be 1 to 128 for H100, not 4.29497e+09' --topo "$work/wraps.json"
 refused "lines.json: name 'dgx?h100' is not 1 to 63" --topo "$work/lines.json"
-refused 'rows.jsonl: No such file' --calibrate "$work"
+refused ': No such file' --calibrate "$work"
+refused 'no row of a table' --calibrate "$0"
+refused 'no row is of what is predicted, but of all_reduce' --calibrate "$work/own.txt" -c broadcast
+refused 'rows are of 8 ranks on 1 node, not of 16 on 2' --calibrate "$work/own.csv" -N 2
+refused 'has wrong data' --calibrate <(sed 's/,0$/,7/' "$work/own.csv")
+refused 'save-rows writes the rows of --calibrate' --save-rows x.json
 refused 'nic-gbps: a number from 1e-09 to 1e+06, not .1e-300' --nic-gbps 1e-300
 refused "oversubscription: a number from 1 to 1e+06, not '0.5'" --oversubscription 0.5
 refused 'not .4X' -e 4X

@@ -85,6 +85,7 @@ struct options {
 		int per_iter_skip;     /* -K */
 		double min_bw;	       /* NCCL_TESTS_MIN_BW GB/s, 0: none */
 		double min_busbw;      /* --min-busbw GB/s, 0: none */
+		const char *calibrate; /* --calibrate; NULL: by the model alone */
 		double min_percent;    /* --min-percent of the prediction, 0: none */
 		double good, low;      /* --good --low: percent of the prediction */
 		bool reconcile;	       /* --reconcile */

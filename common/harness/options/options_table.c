@@ -118,6 +118,7 @@ const struct option_row option_rows[] = {
 	{ "table", ARG("KIND", "hangar"), .kind = &kind_word, FIELD(table), FREE, IN(REPORT), SWEEP,
 	  WORDS("hangar", "nccl-tests") },
 	{ "topo", ARG("SOURCE", "live"), TEXT, FIELD(topo), SAME, IN(REPORT) },
+	{ "calibrate", .arg = "FILE|RUN_DIR", TEXT, FIELD(calibrate), SAME, IN(REPORT), SWEEP },
 	{ "min-percent", ARG("PERCENT", "0"), REAL(0, 1000), FIELD(min_percent), SAME, IN(REPORT), SWEEP },
 	{ "min-busbw", ARG("GBPS", "0"), REAL(0, 1e9), FIELD(min_busbw), SAME, IN(REPORT), SWEEP },
 	{ "good", ARG("PERCENT", "80"), REAL(0, 100), FIELD(good), SAME, IN(REPORT), SWEEP },

@@ -1,10 +1,13 @@
 """against.py: what nccl-tests (2.10 and later), NCCL Inspector and hangar print, as rows; and those beside the prediction of a machine.
 
     python3 -I against.py TOPO_PREDICT FILE COLLECTIVE FIT ARGUMENT...     (topo_predict --against FILE has it built in)
+    python3 -I against.py --rows FILE|DIR         its rows as a JSON document, in the form that --save-rows writes (--calibrate has it built in)
 
 A table may be text or JSON (-J of nccl-tests and of hangar, hangar's --json). Lines may have a prefix of mpirun, srun or a log. ci/night/foreign.py takes its rows from here.
 """
+import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,11 +15,14 @@ import sys
 # size, count, type, then operator and root in most versions, time, algbw, busbw, what is wrong, and the same in place
 _ROW = re.compile(r"(?:^|\s)(\d+)\s+(\d+)\s+([a-z]\w*)(?:\s+([a-z]+))?(?:\s+(-?\d+)(?=\s+[\d.]+\s+[\d.]+\s+[\d.]+))?((?:\s+[\d.]+\s+[\d.]+\s+[\d.]+"
                   r"(?:\s+\S+)?){1,2})\s*$")
-_TIMES = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s+\S+)?")
+_TIMES = re.compile(r"([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s+(\S+))?")
 _LABEL = re.compile(r"\[\d+(?:,\d+)?\](?:<\w+>:?)?")  # mpirun's and srun's, which may stand inside of a row
 _RANK = re.compile(r"#\s+Rank\s+(?P<rank>\d+)\s.*?\b(?:Pid\s+(?P<pid>\d+)\s.*)?\bon\s+(\S+)\s+device\s+\S+\s+\[\w+\]\s*(.*?)\s*$")
 _PROGRAM = re.compile(r"\b(all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|alltoallv|gather|scatter|sendrecv|hypercube)_perf")
 _PROCESS = re.compile(r"#.*\bnThread\s+\d+\s+nGpus\s+(\d+)")
+_GRAPH = re.compile(r"#.*\bgraph:\s*[1-9]")
+_NCCL = re.compile(r"NCCL version[: ]+(\d[\d.]+)|nccl-library=(\d+)")
+_FIELDS = "collective nranks nnodes size_bytes count dtype redop root placement mode time_us busbw_gbs wrong".split()
 _BYTES = {"int8": 1, "uint8": 1, "float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8}
 _KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
           "Reduce": "reduce", "AlltoAll": "alltoall", "Send": "sendrecv", "Recv": "sendrecv"}
@@ -32,9 +38,9 @@ class Measured:
 
     def __init__(self, text, name=""):
         self.rows, self.hosts, self.devices, self.process_gpus = [], [], [], "1"
-        self.inspector, self.wrong = '"coll_perf"' in text, None
+        self.inspector, self.wrong, self.mode = '"coll_perf"' in text, None, "stream"
         lines = [line for line in text.splitlines() if len(line) < LINE or self.inspector]
-        if not self._json(text):
+        if not self._json(text) and not self._csv(text):
             (self._inspector if self.inspector else self._table)(lines, name)
         for row in self.rows:
             row["collective"] = row["collective"] or self._kind(row)
@@ -65,18 +71,30 @@ class Measured:
             for line in [] if document else filter(None, map(str.strip, text.splitlines())):
                 row = json.loads(line)
                 if row.get("type") == "row":
-                    self.rows.append({k: str(row[k]) for k in ("collective", "nranks", "nnodes", "size_bytes", "count", "dtype", "redop", "root",
-                                                               "placement", "time_us", "busbw_gbs")})
+                    self.rows.append({k: str(row[k]) for k in _FIELDS})
                 self.hosts += [r["host"] for r in row.get("ranks", ())]
                 self.devices += [r["device"] for r in row.get("ranks", ())]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return bool(self.rows)
         return True
 
+    def _csv(self, text):
+        """--csv of hangar. False: it is none."""
+        lines = text.splitlines()
+        if not lines or not {"collective", "time_us", "placement"} <= set(lines[0].split(",")):
+            return False
+        self.rows += [{k: row.get(k) or "" for k in _FIELDS} for row in csv.DictReader(lines)]
+        return True
+
     def _document(self, document):
+        if document.get("type") == "calibration":
+            self.process_gpus = str(document["process_gpus"])
+            self.rows += [{k: str(row[k]) for k in _FIELDS} for row in document["rows"]]
+            return
         program = _PROGRAM.search(str(document["args"][0]))
         config = document.get("config") or {}
         self.process_gpus = str(int(config.get("ngpus", 1)))
+        self.mode = "graph" if config.get("graph") else "stream"
         for device in config.get("devices") or ():
             self.hosts.append(str(device["hostname"]))
             self.devices.append(str(device["device_info"]))
@@ -85,12 +103,12 @@ class Measured:
                 times = result.get(key)
                 if times:
                     self._row(program, placement, str(result["size"]), str(result["count"]), result["type"], result["redop"],
-                              str(result["root"]).strip(), times.get("time", times.get("cpu_time")), times["bus_bw"])
+                              str(result["root"]).strip(), times.get("time", times.get("cpu_time")), times["bus_bw"], times.get("nwrong"))
 
-    def _row(self, program, placement, size, count, dtype, redop, root, time, busbw):
+    def _row(self, program, placement, size, count, dtype, redop, root, time, busbw, wrong):
         self.rows.append(dict(collective=program[1] if program else "", nranks=str(len(self.hosts) or ""), nnodes=str(len(set(self.hosts)) or ""),
                               size_bytes=size, count=count, dtype=dtype, redop=redop, root=root, placement=placement, time_us=str(time),
-                              busbw_gbs=str(busbw)))
+                              busbw_gbs=str(busbw), mode=self.mode, wrong=str(wrong or "")))
 
     def _ranks(self, lines):
         """Who ran. One rank twice is two runs: their rows can't be told apart."""
@@ -109,10 +127,11 @@ class Measured:
         for head in filter(None, map(_PROCESS.search, lines)):
             self.process_gpus = head[1]
         self._ranks(lines)
+        self.mode = "graph" if any(map(_GRAPH.search, lines)) else "stream"
         for line in lines:
             row = _ROW.search(_LABEL.sub(" ", line))
             for placement, times in zip(("out-of-place", "in-place"), _TIMES.findall(row[6]) if row else ()):
-                self._row(program, placement, row[1], row[2], row[3], row[4] or "none", row[5] or "-1", times[0], times[2])
+                self._row(program, placement, row[1], row[2], row[3], row[4] or "none", row[5] or "-1", times[0], times[2], times[3])
 
     def _inspector(self, lines, name):
         """Its message size is nccl-tests' size."""
@@ -207,7 +226,28 @@ def show(program, path, asked, fit, arguments):
     return None
 
 
-if __name__ == "__main__":
+def document(path):
+    """The rows of a file or of a run's folder, for --calibrate."""
+    with open(os.path.join(path, "rows.jsonl") if os.path.isdir(path) else path, "rb") as file:
+        text = file.read(MOST).decode(errors="replace")
+    measured = Measured(text)
+    if measured.wrong or measured.inspector or not measured.rows:
+        return {"wrong": measured.wrong or "no row of a table of nccl-tests or of hangar"}
+    said = _NCCL.search(text)
+    number = lambda word, none: int(word) if word.lstrip("-").isdigit() else none  # noqa: E731
+    rows = [dict(row, nranks=number(row["nranks"], 0), nnodes=number(row["nnodes"], 0), size_bytes=number(row["size_bytes"], 0),
+                 count=number(row["count"], 0), root=number(row["root"], -1), wrong=number(row["wrong"], -1), time_us=float(row["time_us"]),
+                 busbw_gbs=float(row["busbw_gbs"])) for row in measured.rows]
+    return {"type": "calibration", "version": 1, "nccl": (said[1] or said[2]) if said else "", "process_gpus": int(measured.process_gpus),
+            "rows": rows}
+
+
+if __name__ == "__main__" and sys.argv[1] == "--rows":
+    try:
+        print(json.dumps(document(sys.argv[2])))
+    except (OSError, ValueError) as e:
+        print(json.dumps({"wrong": getattr(e, "strerror", None) or str(e)}))
+elif __name__ == "__main__":
     try:
         said = show(*sys.argv[1:4], sys.argv[4] == "1", without(sys.argv[2], sys.argv[5:]))
     except OSError as e:

@@ -267,7 +267,11 @@ static void show_derivation(const struct model *model, const struct predict_requ
 	printf("launch   = %.2f us at least per call, %.2f times what an empty kernel costs the "
 	       "host; hosts differ by a factor of two\n",
 	       p->launch_us, p->launch_us / model->constants.kernel_host_us);
-	printf("time     = max(launch, latency + transfer + fill) = %.2f us\n", p->time_us);
+	printf("time     = max(launch, latency + transfer + fill) = %.2f us\n",
+	       p->time_us / p->by_rows);
+	if (p->by_rows != 1)
+		printf("by rows  = time * %.3g, of one's own rows = %.2f us\n", p->by_rows,
+		       p->time_us);
 	printf("busbw    = %.0f B / time * %.4f = %.2f GB/s; ceiling %.2f GB/s\n", request->bytes,
 	       p->bus_factor, p->busbw, p->ceiling_busbw);
 	if (p->bar != NULL)
@@ -397,14 +401,16 @@ static int nothing_shown(const struct predict_job *job, const struct model *mode
 static int take_nodes(struct predict_job *job, struct model *model, int nodes, struct error *err)
 {
 	struct model_constants constants = model->constants;
+	static struct model_rows rows;
 	int rc;
 
 	*job->sys = *job->loaded;
 	job->change.nnodes = nodes;
 	rc = topo_reshape(job->sys, &job->change, err);
-	if (rc == 0)
-		model_init(model, job->sys, &constants, job->no_nvls);
-	return rc;
+	if (rc != 0)
+		return rc;
+	model_init(model, job->sys, &constants, job->no_nvls);
+	return job->rows ? model_take_file(model, &rows, job->rows, job->colls, NULL, err) : 0;
 }
 
 static int predict_all(struct predict_job *job, struct model *model, struct error *err)
@@ -442,29 +448,6 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 	return nothing_shown(job, model, &shown, err);
 }
 
-/* The cost of launches, from a comment among the rows of a run. */
-static int read_launches(const char *folder, struct kernel_cost *cost, struct error *err)
-{
-	char path[4096], *line = NULL, *at;
-	size_t room = 0;
-	FILE *in;
-	int rc, said = 0;
-
-	snprintf(path, sizeof(path), "%.4000s/rows.jsonl", folder);
-	rc = topo_open(path, &in, err);
-	if (rc != 0)
-		return rc;
-	while (said < 2 && getline(&line, &room, in) > 0)
-		if ((at = strstr(line, KERNEL_COST_SAID)) != NULL)
-			said = sscanf(at + strlen(KERNEL_COST_SAID),
-				      "%lf us, %lf us to its end, an all_reduce of 8 B %lf",
-				      &cost->host_us, &cost->latency_us, &cost->call_us);
-	free(line);
-	fclose(in);
-	return said >= 2 ? 0
-			 : error_usage(err, "%.200s: no launches were measured in that run", path);
-}
-
 /* The hop that a small message between two nodes took beyond NCCL's, from measured pairs of GPUs. */
 static int read_hop(const char *path, const struct model_constants *constants, double *hop_us,
 		    struct error *err)
@@ -482,19 +465,46 @@ static int read_hop(const char *path, const struct model_constants *constants, d
 	return 0;
 }
 
+/* Writes the rows with the machine and the day. */
+static int save_rows(const struct predict_job *job, const struct model *model, struct error *err)
+{
+	char day[16];
+	time_t now = time(NULL);
+
+	strftime(day, sizeof(day), "%F", gmtime(&now));
+	json_object_set_new(job->rows, "date", must(json_string(day)));
+	json_object_set_new(job->rows, "machine",
+			    must(json_pack("{s:s s:s s:i s:i}", "topo", model->sys->name, "gpu",
+					   model->sys->gpu[0].model->name, "nodes", nodes_of(model),
+					   "ranks", model->nranks)));
+	if (json_dump_file(job->rows, job->save_rows, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) != 0)
+		return error_set(err, OUTCOME_INTERNAL, -errno, "%.200s", job->save_rows);
+	return 0;
+}
+
+static bool is_spec(const char *path)
+{
+	static struct topo_system sys;
+	struct error unread = { .outcome = OUTCOME_OK };
+
+	return fnmatch("*.json", path, 0) == 0 && topo_load(&sys, path, &unread) == 0;
+}
+
 static int calibrate(struct predict_job *job, struct model_constants *constants, struct error *err)
 {
 	struct kernel_cost cost = { .host_us = job->launch_us,
 				    .latency_us = constants->kernel_latency_us };
-	bool spec = job->calibrate != NULL && fnmatch("*.json", job->calibrate, 0) == 0;
-	int rc = spec ? read_hop(job->calibrate, constants, &job->change.hop_us, err)
-		 : job->calibrate != NULL && job->launch_us <= 0
-			 ? read_launches(job->calibrate, &cost, err)
-			 : 0;
+	bool spec = job->calibrate != NULL && is_spec(job->calibrate);
+	int rc = spec		  ? read_hop(job->calibrate, constants, &job->change.hop_us, err)
+		 : job->calibrate ? topo_rows_read(job->calibrate, &job->rows, err)
+				  : 0;
 
 	if (rc == 0 && spec)
 		text_add(constants->origin, sizeof(constants->origin), ", a hop takes %.1f us more",
 			 job->change.hop_us);
+	if (rc == 0 && job->rows)
+		text_add(constants->origin, sizeof(constants->origin),
+			 ", below 64 MiB rows of one's own");
 	if (rc != 0 || cost.host_us <= 0)
 		return rc;
 	text_add(constants->origin, sizeof(constants->origin), ", a launch costs the host %.2f us",
@@ -523,5 +533,10 @@ int predict_run(struct predict_job *job, struct error *err)
 		rc = calibrate(job, &model.constants, err);
 	if (rc == 0) /* the most first: what is wrong with them is said before any row */
 		rc = take_nodes(job, &model, job->nodes_to, err);
-	return rc != 0 ? rc : predict_all(job, &model, err);
+	if (rc == 0 && job->save_rows)
+		rc = save_rows(job, &model, err);
+	if (rc == 0)
+		rc = predict_all(job, &model, err);
+	json_decref(job->rows);
+	return rc;
 }

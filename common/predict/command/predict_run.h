@@ -6,7 +6,9 @@
 struct predict_job {
 	const char *topo; /* NULL: dgx-h100 */
 	const char *fitted;
-	const char *calibrate; /* folder of a run, or a spec with measured pairs; NULL */
+	const char *calibrate; /* rows of such a machine, or a spec with measured pairs; NULL */
+	const char *save_rows; /* where those rows are written; NULL: nowhere */
+	struct json_t *rows;   /* what was read of them; NULL: none */
 	const char *against;   /* a table of nccl-tests to judge, NULL: none */
 	unsigned colls;	       /* bits; 0: none was asked for */
 	int nodes_from, nodes_to;

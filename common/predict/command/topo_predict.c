@@ -114,6 +114,8 @@ static void check(struct argp_state *state, void *into)
 				"and --nccl-model");
 	if (job->csv && job->rate > 0)
 		argument_refuse(state, "--failures prints text: without --csv");
+	if (job->save_rows && !job->calibrate)
+		argument_refuse(state, "--save-rows writes the rows of --calibrate");
 	if (job->physical && job->fitted != NULL)
 		argument_refuse(state, "--physical takes no --fitted");
 }
@@ -158,7 +160,8 @@ static const struct argument rows[] = {
 	{ "physical", 0, NULL, OF(FLAG, physical) },
 	{ "fitted", 0, "FILE", OF(TEXT, fitted) },
 	{ "against", 0, "FILE", OF(TEXT, against) },
-	{ "calibrate", 0, "RUN_DIR|FILE.json", OF(TEXT, calibrate) },
+	{ "calibrate", 0, "FILE|RUN_DIR", OF(TEXT, calibrate) },
+	{ "save-rows", 0, "FILE.json", OF(TEXT, save_rows) },
 	{ "host-launch-us", 0, "US", REAL(launch_us) },
 	{ "csv", 0, NULL, OF(FLAG, csv) },
 	{ "json", 0, NULL, OF(FLAG, json) },
@@ -175,8 +178,8 @@ static const struct argument_table table = {
 	.check = check,
 };
 
-/* against.py, which is given to python3 as it is. */
-BUILT_IN(against_py, "common/predict/command/against.py");
+/* Given to python3 as it is (topo_rows.c has it built in). */
+extern const char against_py[];
 
 /* Becomes python3. Returns where there is none. */
 static void judge(const struct predict_job *job, int argc, char **argv, struct error *err)

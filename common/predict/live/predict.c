@@ -1,6 +1,8 @@
 /* predict.c: parts of predictions: NCCL's topology file or --topo, measured launches or pairs. */
 #include "live/predict.h"
 
+#include <jansson.h>
+
 #include "base/clock.h"
 #include "base/proc_stat.h"
 #include "base/stats.h"
@@ -282,6 +284,25 @@ int predict_calibrate(struct predict *p, const struct bench *bench)
 	return rc;
 }
 
+/* The rows of --calibrate stand for what a launch costs here. */
+static int take_rows(struct predict *p, const struct bench *bench, struct error *err)
+{
+	json_t *file = NULL;
+	int coll = model_find(model_coll_names, MODEL_COLLS, bench->collective->name);
+	int rc = topo_is_host(&p->sys)
+			 ? error_usage(err, "--calibrate: over MPI pairs are measured in each run")
+			 : topo_rows_read(bench->options->calibrate, &file, err);
+
+	if (rc < 0)
+		return rc;
+	rc = model_take_file(&p->model, &p->rows, file, coll < 0 ? 0 : 1u << coll, NULL, err);
+	snprintf(p->dtype, sizeof(p->dtype), "%s",
+		 json_string_value(json_object_get(json_array_get(json_object_get(file, "rows"), 0),
+						   "dtype")));
+	json_decref(file);
+	return rc;
+}
+
 static int load_topology(struct predict *p, const struct bench *bench, struct error *err)
 {
 	const struct job *job = bench->job;
@@ -309,9 +330,10 @@ static int load_topology(struct predict *p, const struct bench *bench, struct er
 		rc = model_load_constants(&constants, NULL, err);
 	if (rc != 0)
 		return rc;
-	(void)model_calibrate(&constants, &p->kernel); /* or the fitted ones stay */
+	if (!bench->options->calibrate)
+		(void)model_calibrate(&constants, &p->kernel); /* or the fitted ones stay */
 	model_init(&p->model, &p->sys, &constants, nvls && atoi(nvls) == 0);
-	return 0;
+	return bench->options->calibrate ? take_rows(p, bench, err) : 0;
 }
 
 static void describe(const struct predict *p, const struct bench *bench, char *text, size_t len)
@@ -338,6 +360,9 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 			 "; measured here: " KERNEL_COST_SAID "%.2f us, %.2f us to its end, an "
 			 "all_reduce of 8 B %.2f us",
 			 p->kernel.host_us, p->kernel.latency_us, p->kernel.call_us);
+	if (p->dtype[0])
+		snprintf(launches, sizeof(launches), ", below 64 MiB rows of %.100s",
+			 bench->options->calibrate);
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s%s%s",
 		 p->model.nnodes, p->model.nnodes == 1 ? "" : "s", p->model.ppn,
 		 facts.device[0] && p->dump[0] ? facts.device : p->sys.gpu[0].model->name,

@@ -40,8 +40,8 @@ static bool is_own_reduction(const struct predict *p, const struct row *row, int
 		dtype == DT_F8E5M2);
 }
 
-/* Returns false where the model has no prediction of the row. */
-static bool fill(const struct predict *p, struct row *row)
+/* Returns false where the model has no prediction of the row. `plain` gets the one that no rows of --calibrate moved. */
+static bool fill(const struct predict *p, struct row *row, struct prediction *plain)
 {
 	int dtype = dtype_parse(row->type);
 	struct predict_request request = {
@@ -54,6 +54,7 @@ static bool fill(const struct predict *p, struct row *row)
 		.algo = -1,
 		.proto = -1,
 		.no_nvls = strcmp(row->redop, "prod") == 0 || strcmp(row->redop, "avg") == 0,
+		.plain = strcmp(row->type, p->dtype) != 0,
 	};
 	struct prediction found;
 
@@ -62,6 +63,8 @@ static bool fill(const struct predict *p, struct row *row)
 	if ((int)request.collective < 0 || is_own_reduction(p, row, dtype) ||
 	    model_predict(&p->model, &request, &found) < 0)
 		return false;
+	request.plain = true;
+	(void)model_predict(&p->model, &request, plain);
 	row->predicted_us = found.time_us;
 	row->predicted_busbw_gbs = found.busbw;
 	row->predicted_low_gbs = found.low_busbw;
@@ -91,8 +94,9 @@ bool predict_is_printed(const struct row *row)
 void predict_row(void *ctx, struct row *row)
 {
 	struct predict *p = ctx;
+	struct prediction plain;
 
-	if (!fill(p, row))
+	if (!fill(p, row, &plain))
 		return;
 	count_choice(p, row);
 	row->of_predicted_percent = row->time_us > 0 ? 100 * row->predicted_us / row->time_us : NAN;
@@ -100,13 +104,14 @@ void predict_row(void *ctx, struct row *row)
 		row->ceiling_busbw_gbs > 0 ? 100 * row->busbw_gbs / row->ceiling_busbw_gbs : NAN;
 	if (row->size >= PREDICT_FROM && predict_is_printed(row) &&
 	    isfinite(row->of_predicted_percent) && p->npercents < PREDICT_ROWS) {
-		double low = row->predicted_low_gbs / row->predicted_busbw_gbs;
-		double high = row->predicted_high_gbs / row->predicted_busbw_gbs;
+		/* a machine that is slow makes itself no sound one by its rows */
+		double percent = 100 * plain.time_us / row->time_us;
+		double low = plain.low_busbw / plain.busbw, high = plain.high_busbw / plain.busbw;
 
 		p->nbarred += !isnan(low);
-		p->of_low[p->npercents] = row->of_predicted_percent / (isnan(low) ? 1 : low);
-		p->of_high[p->npercents] = row->of_predicted_percent / (isnan(high) ? 1 : high);
-		p->percents[p->npercents++] = row->of_predicted_percent;
+		p->of_low[p->npercents] = percent / (isnan(low) ? 1 : low);
+		p->of_high[p->npercents] = percent / (isnan(high) ? 1 : high);
+		p->percents[p->npercents++] = percent;
 		if (row->of_ceiling_percent > p->most_of_ceiling)
 			p->most_of_ceiling = row->of_ceiling_percent;
 	}
@@ -171,9 +176,9 @@ double predict_reached(void *ctx, char *text, size_t len)
 			 p->most_of_ceiling);
 	snprintf(text, len,
 		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
-		 "speed%s, the slowest row %.1f %%%s%s%s",
-		 p->npercents, median, told ? words : "", p->percents[0],
-		 told ? slowest : ": not judged: ", why, choice);
+		 "speed%s%s, the slowest row %.1f %%%s%s%s",
+		 p->npercents, median, p->dtype[0] ? " without --calibrate" : "", told ? words : "",
+		 p->percents[0], told ? slowest : ": not judged: ", why, choice);
 	if (o->min_percent > 0 && p->nbarred == 0)
 		text_add(text, len, "; no row has an error bar");
 	else if (o->min_percent > 0 && median < low)

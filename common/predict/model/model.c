@@ -294,12 +294,13 @@ static double time_of(const struct model_constants *c, enum model_mode mode,
 	}
 }
 
-int model_predict(const struct model *model, const struct predict_request *request,
-		  struct prediction *out)
+static int predict_plain(const struct model *model, const struct predict_request *request,
+			 struct prediction *out)
 {
 	int rc;
 
 	memset(out, 0, sizeof(*out));
+	out->by_rows = 1;
 	if (model->nranks < 2 || !isfinite(request->bytes) || request->bytes <= 0 ||
 	    request->bytes > 1e18 || (unsigned)request->collective >= MODEL_COLLS)
 		return -ERANGE;
@@ -331,6 +332,21 @@ int model_predict(const struct model *model, const struct predict_request *reque
 	out->algbw = request->bytes / (out->time_us * GB);
 	out->busbw = out->algbw * out->bus_factor;
 	set_bar(model, request, out);
+	return 0;
+}
+
+int model_predict(const struct model *model, const struct predict_request *request,
+		  struct prediction *out)
+{
+	int rc = predict_plain(model, request, out);
+
+	if (rc != 0 || (out->by_rows = model_rows_factor(model->rows, request)) == 1)
+		return rc;
+	out->time_us *= out->by_rows;
+	out->algbw /= out->by_rows;
+	out->busbw /= out->by_rows;
+	out->low_busbw /= out->by_rows;
+	out->high_busbw /= out->by_rows;
 	return 0;
 }
 

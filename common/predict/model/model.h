@@ -8,6 +8,7 @@
 #include "topo/topo.h"
 
 struct kernel_cost;
+struct json_t;
 
 /* The newest NCCL whose channels of sends are known; its choice is that of 2.28. */
 enum { MODEL_NCCL_KNOWN = 23099 };
@@ -128,6 +129,7 @@ struct predict_request {
 	int algo, proto;  /* -1: NCCL's choice */
 	int process_gpus; /* that one process has: it launches on one after the other; 0: one */
 	bool no_nvls;	  /* NCCL_NVLS_ENABLE=0, or an operator that switches cannot do */
+	bool plain;	  /* without the rows of model_take_rows, as floors are */
 };
 
 /* A hypercube has a term per exchange: 2^31 ranks at most. */
@@ -194,6 +196,7 @@ struct prediction {
 	 * back, device in a graph; alone: an empty kernel's latency, and what launch and device
 	 * exceed those of an empty kernel by */
 	double launch_us, latency_us, transfer_us, fill_us;
+	double by_rows;	   /* a factor of the time, of rows of one's own; 1: none */
 	double alg_gbs;	   /* algorithm bandwidth: the winning term times the correction */
 	double correction; /* NCCL's of Tree at this size; else 1 */
 	const char *limit; /* of the winning term */
@@ -241,10 +244,11 @@ struct model {
 	int nics;		   /* of a node that its GPUs reach */
 	double nic, nic_raw;	   /* of the NICs of one GPU */
 	struct fabric_busiest busiest[FABRIC_TRAFFICS];
-	int channels;		    /* running */
-	int p2p_channels;	    /* per peer of the node */
-	struct model_tuning tuning; /* of NCCL 2.28, for times */
-	struct model_tuning choice; /* of the version that runs */
+	int channels;		       /* running */
+	int p2p_channels;	       /* per peer of the node */
+	struct model_tuning tuning;    /* of NCCL 2.28, for times */
+	struct model_tuning choice;    /* of the version that runs */
+	const struct model_rows *rows; /* of one's own, NULL: none; lives as long as the model */
 };
 
 /* Work out a node, which has passed topo_check; it must outlive the model. */
@@ -273,6 +277,49 @@ const char *model_class(const struct model *model, int algo);
  * printed or kept. */
 int model_predict(const struct model *model, const struct predict_request *request,
 		  struct prediction *prediction);
+
+/* ---- model_rows.c: rows of one's own ---- */
+
+/* Sizes of a curve: MODEL_ROW_STEP of them double a size; from 8 bytes to MODEL_ROWS_END, where a prediction is the plain one. */
+enum { MODEL_CURVES = 8, MODEL_ROW_STEP = 4, MODEL_ROW_SIZES = 23 * MODEL_ROW_STEP + 1 };
+#define MODEL_ROWS_END (64 << 20)
+
+/* Measured on such a machine, which is known to be good. */
+struct model_row {
+	enum model_coll collective;
+	enum model_mode mode;
+	double bytes, time_us;
+};
+
+/* One collective and mode: the logarithm of measured over predicted time, at each size. */
+struct model_curve {
+	enum model_coll collective;
+	enum model_mode mode;
+	int nrows;
+	double factor[MODEL_ROW_SIZES];
+};
+
+struct model_rows {
+	int process_gpus; /* that a process of these rows launched on */
+	struct model_curve curve[MODEL_CURVES];
+	int n;
+};
+
+/* Makes curves of `n` rows and gives them to the model, whose nodes and GPUs must be those of the rows. Between rows the factor
+ * follows a straight line over the logarithm of the size; below the first it is that of the first; behind the last it fades to
+ * 1 at MODEL_ROWS_END. A larger size never takes less time. `rows->process_gpus` is the caller's.
+ * Returns 0, or -ERANGE with `err` set, and the model is as before: fewer than two sizes of a collective and mode below
+ * MODEL_ROWS_END, a row that cannot be predicted, one that takes less than a fifth or more than five times of what is predicted. */
+int model_take_rows(struct model *model, struct model_rows *rows, const struct model_row *row,
+		    size_t n, struct error *err);
+
+/* The same of what topo_rows_read has read, for rows of `colls` (bits) and, if not NULL, of `dtype`. Besides -ERANGE of the above
+ * -EINVAL: none of these collectives, another type, or several, other ranks or nodes than the model's, wrong data. */
+int model_take_file(struct model *model, struct model_rows *rows, const struct json_t *file,
+		    unsigned colls, const char *dtype, struct error *err);
+
+/* The factor for this request; 1 where it is plain, of another collective, mode, choice, or from MODEL_ROWS_END on. */
+double model_rows_factor(const struct model_rows *rows, const struct predict_request *request);
 
 /* Edges that share a link, " 8>16" (" 8>*": to all), the first few, into `text`. */
 void model_sharers(const struct model *model, const struct fabric_link *link, char *text,

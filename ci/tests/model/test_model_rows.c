@@ -31,7 +31,7 @@ static int take(struct model_rows *rows, const double sizes[3], const double tim
 	for (int i = 0; i < 3 && sizes[i] > 0; i++)
 		row[n++] = (struct model_row){ MODEL_ALL_REDUCE, MODEL_STREAM, sizes[i],
 					       times[i] * time_of(sizes[i], true, MODEL_STREAM) };
-	*rows = (struct model_rows){ .process_gpus = 1 };
+	*rows = (struct model_rows){ .process_gpus = 1, .algo = -1, .proto = -1 };
 	return model_take_rows(&model, rows, row, n, err);
 }
 
@@ -100,7 +100,7 @@ UNIT_TEST(test_files, "rows of another collective, type, number of ranks, or wit
 	machine_model("dgx-h100", 8, 1, false);
 	UNIT_ROWS(row, table) {
 		struct error err = { .outcome = OUTCOME_OK };
-		struct model_rows rows = { .n = 0 };
+		struct model_rows rows = { .algo = -1, .proto = -1 };
 		json_t *file = json_pack("{s:i s:[]}", "process_gpus", 1, "rows");
 		json_t *list = json_object_get(file, "rows"), *other;
 		char text[300];

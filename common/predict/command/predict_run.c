@@ -410,6 +410,8 @@ static int take_nodes(struct predict_job *job, struct model *model, int nodes, s
 	if (rc != 0)
 		return rc;
 	model_init(model, job->sys, &constants, job->no_nvls);
+	rows.algo = job->algo;
+	rows.proto = job->proto;
 	return job->rows ? model_take_file(model, &rows, job->rows, job->colls, NULL, err) : 0;
 }
 

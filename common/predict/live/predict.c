@@ -295,6 +295,7 @@ static int take_rows(struct predict *p, const struct bench *bench, struct error 
 
 	if (rc < 0)
 		return rc;
+	p->rows.algo = p->rows.proto = -1;
 	rc = model_take_file(&p->model, &p->rows, file, coll < 0 ? 0 : 1u << coll, NULL, err);
 	snprintf(p->dtype, sizeof(p->dtype), "%s",
 		 json_string_value(json_object_get(json_array_get(json_object_get(file, "rows"), 0),

@@ -301,13 +301,15 @@ struct model_curve {
 
 struct model_rows {
 	int process_gpus; /* that a process of these rows launched on */
+	int algo, proto;  /* that was asked for, as in predict_request */
 	struct model_curve curve[MODEL_CURVES];
 	int n;
 };
 
 /* Makes curves of `n` rows and gives them to the model, whose nodes and GPUs must be those of the rows. Between rows the factor
  * follows a straight line over the logarithm of the size; below the first it is that of the first; behind the last it fades to
- * 1 at MODEL_ROWS_END. A larger size never takes less time. `rows->process_gpus` is the caller's.
+ * 1 at MODEL_ROWS_END. A larger size never takes less time. The fields before `curve` are
+ * the caller's.
  * Returns 0, or -ERANGE with `err` set, and the model is as before: fewer than two sizes of a collective and mode below
  * MODEL_ROWS_END, a row that cannot be predicted, one that takes less than a fifth or more than five times of what is predicted. */
 int model_take_rows(struct model *model, struct model_rows *rows, const struct model_row *row,
@@ -318,7 +320,7 @@ int model_take_rows(struct model *model, struct model_rows *rows, const struct m
 int model_take_file(struct model *model, struct model_rows *rows, const struct json_t *file,
 		    unsigned colls, const char *dtype, struct error *err);
 
-/* The factor for this request; 1 where it is plain, of another collective, mode, choice, or from MODEL_ROWS_END on. */
+/* The factor for this request; 1 where it is plain, of another collective, mode, or choice, or from MODEL_ROWS_END on. */
 double model_rows_factor(const struct model_rows *rows, const struct predict_request *request);
 
 /* Edges that share a link, " 8>16" (" 8>*": to all), the first few, into `text`. */

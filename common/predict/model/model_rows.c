@@ -56,15 +56,15 @@ static double between(const struct knot *knots, size_t n, double at)
 	return 0;
 }
 
-static int plain_time(const struct model *model, const struct model_curve *curve, int process_gpus,
-		      double bytes, double *us)
+static int plain_time(const struct model *model, const struct model_rows *rows,
+		      const struct model_curve *curve, double bytes, double *us)
 {
 	struct predict_request request = { .collective = curve->collective,
 					   .mode = curve->mode,
 					   .bytes = bytes,
-					   .process_gpus = process_gpus,
-					   .algo = -1,
-					   .proto = -1,
+					   .process_gpus = rows->process_gpus,
+					   .algo = rows->algo,
+					   .proto = rows->proto,
 					   .plain = true };
 	struct prediction plain;
 	int rc = model_predict(model, &request, &plain);
@@ -73,21 +73,24 @@ static int plain_time(const struct model *model, const struct model_curve *curve
 	return rc;
 }
 
-/* The curve through the knots. A larger size takes no less time, and none takes more than the end of the curve. */
-static void draw(const struct model *model, struct model_curve *curve, int process_gpus,
-		 const struct knot *knots, size_t n)
+/* The curve through the knots. A larger size takes no less time than a smaller one, unless that is predicted, and none takes more
+ * than the end of the curve. */
+static void draw(const struct model *model, const struct model_rows *rows,
+		 struct model_curve *curve, const struct knot *knots, size_t n)
 {
-	double end = 0, longest = 0;
+	double end = 0, plain, last_plain = 0, last = 0;
 
-	(void)plain_time(model, curve, process_gpus, MODEL_ROWS_END, &end);
+	(void)plain_time(model, rows, curve, MODEL_ROWS_END, &end);
 	for (int i = 0; i < MODEL_ROW_SIZES; i++) {
-		double plain;
-
 		curve->factor[i] = 0;
-		if (plain_time(model, curve, process_gpus, size_of(i), &plain) != 0)
+		if (plain_time(model, rows, curve, size_of(i), &plain) != 0)
 			continue;
-		longest = fmax(longest, plain * exp(between(knots, n, log2(size_of(i)))));
-		curve->factor[i] = log(fmin(longest, end) / plain);
+		if (last_plain > plain)
+			last *= plain / last_plain;
+		last = fmin(fmax(last, plain * exp(between(knots, n, log2(size_of(i))))),
+			    fmax(end, plain));
+		last_plain = plain;
+		curve->factor[i] = log(last / plain);
 	}
 }
 
@@ -117,7 +120,7 @@ static int make_curve(const struct model *model, struct model_rows *rows, struct
 		if (row[i].collective != curve->collective || row[i].mode != curve->mode ||
 		    row[i].bytes >= MODEL_ROWS_END)
 			continue;
-		if (plain_time(model, curve, rows->process_gpus, row[i].bytes, &plain) != 0)
+		if (plain_time(model, rows, curve, row[i].bytes, &plain) != 0)
 			rc = error_set(err, OUTCOME_USAGE, -ERANGE,
 				       "%s of %.0f B has no prediction here", name, row[i].bytes);
 		else if (!(row[i].time_us >= LEAST * plain && row[i].time_us <= MOST * plain))
@@ -137,7 +140,7 @@ static int make_curve(const struct model *model, struct model_rows *rows, struct
 			"%s has rows of %zu size%s below 64 MiB: two are needed, as 16K and 4M",
 			name, found, found == 1 ? "" : "s");
 	if (rc == 0)
-		draw(model, curve, rows->process_gpus, knots, found);
+		draw(model, rows, curve, knots, found);
 	curve->nrows = (int)found;
 	free(knots);
 	return rc;
@@ -225,8 +228,8 @@ double model_rows_factor(const struct model_rows *rows, const struct predict_req
 	double place = log2(request->bytes / SMALLEST) * MODEL_ROW_STEP;
 	int process_gpus = request->process_gpus > 1 ? request->process_gpus : 1;
 
-	if (rows == NULL || request->plain || request->algo >= 0 || request->proto >= 0 ||
-	    request->bytes >= MODEL_ROWS_END ||
+	if (rows == NULL || request->plain || request->algo != rows->algo ||
+	    request->proto != rows->proto || request->bytes >= MODEL_ROWS_END ||
 	    process_gpus != (rows->process_gpus > 1 ? rows->process_gpus : 1))
 		return 1;
 	for (int i = 0; i < rows->n; i++) {

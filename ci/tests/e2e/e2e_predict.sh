@@ -106,6 +106,22 @@ near = lambda size, us: abs(float(moved[size]) / us - 1) < 1e-3
 sys.exit(not near(16384, 24.1) or not near(4194304, 60) or any((plain[s] == moved[s]) != (s >= 64 << 20) for s in plain))' "$work/plain.csv" "$work/moved.csv"
 done
 
+# A low table names the one or two changes under which it would be as measured, and never a cause.
+as_if() {
+	local want=$1 made=$2
+	shift 2
+	# shellcheck disable=SC2086
+	"$predict" --csv -b 64M -e 1G "$@" $made | awk -F, 'BEGIN { print "# all_reduce_perf" } NR > 1 {
+		printf "%12d %12d float sum -1 %s %s %s 0 %s %s %s 0\n", $5, $5 / 4, $9, $10, $11, $9, $10, $11 }' >"$work/low.txt"
+	ends 0 "$want" "$@" --against "$work/low.txt"
+}
+as_if '^# as if: NVLS off (--no-nvls): all sizes from 64 MiB on within 5 %' --no-nvls
+as_if '^# as if: half the NICs of a node' '--nics 4' -N 4
+as_if '^# as if: no GPUDirect' --no-gpudirect -N 4
+as_if '^# as if what? no single change fits' '--nics 3' -N 4
+as_if '^ .* good$' '' -N 4
+check 'a good table is as if something' [ "$(grep -c 'as if' "$work/out")" = 0 ]
+
 # refused PATTERN ARGUMENTS...: exit 2, one line on standard error with the pattern, none on standard output
 refused() {
 	ends 2 "$@"

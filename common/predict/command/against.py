@@ -30,6 +30,19 @@ MOST = 256 << 20
 SHOWN = 128
 LINE = 4096  # no table has longer lines
 GOOD, LOW, ABOVE = 80, 50, 125  # percent, as --good and --low of the programs
+# A change of the machine or of a setting, the collectives that it can matter to (none: all), and how to look for it.
+CHANGES = [
+    (["--no-nvls"], "NVLS off", "NCCL_NVLS_ENABLE and NCCL_ALGO in the job's environment; NCCL_DEBUG=INFO: `NVLS multicast support`"),
+    (["--no-gpudirect"], "no GPUDirect", "lsmod | grep -E 'nvidia_peermem|gdrdrv'; NCCL_DEBUG=INFO: `GDRDMA` behind each NET; NCCL_NET_GDR_LEVEL"),
+    (["--nics", "1"], "one NIC of a node", "NCCL_IB_HCA; NCCL_DEBUG=INFO: `NET/IB : Using`"),
+    (["--nics", "half"], "half the NICs of a node", "ibstat: ports that are not Active; NCCL_IB_HCA"),
+    (["--no-pxn"], "no PXN", "NCCL_PXN_DISABLE"),
+    (["--algo", "Ring"], "Ring alone", "NCCL_ALGO, NCCL_COLLNET_ENABLE, a tuner plug-in"),
+    (["--algo", "Tree"], "Tree alone", "NCCL_ALGO, a tuner plug-in"),
+    (["--proto", "LL128"], "LL128 alone", "NCCL_PROTO"),
+    (["--proto", "LL"], "LL alone", "NCCL_PROTO"),
+]
+FITS, FIT_SIZES, FIT_FROM = 5, 3, 64 << 20  # percent; so many sizes, of so many bytes on
 
 
 class Measured:
@@ -190,6 +203,25 @@ def without(path, arguments):
     return arguments[:at] + arguments[at + 1 + ("=" not in arguments[at]):]
 
 
+def as_if(predictor, points, nics):
+    """Lines on changes under which all sizes from 64 MiB on would be as measured. One or two that fit are named, never as a cause."""
+    large = [(size, time) for size, time, _ in points if size >= FIT_FROM]
+    fits = []
+    if len({size for size, _ in large}) < FIT_SIZES:
+        return ["as if what? not told of fewer than %d sizes from 64 MiB on" % FIT_SIZES]
+    for change, name, look in CHANGES:
+        if "half" in change and nics < 4 or change == ["--nics", "1"] and nics < 2:
+            continue
+        changed = Predictor(predictor.command[0], predictor.command[1:] + [str(nics // 2) if word == "half" else word for word in change])
+        predicted = [(changed.of(size), time) for size, time in large[:SHOWN]]
+        if all(p and abs(float(p["time_us"]) / time - 1) * 100 <= FITS for p, time in predicted):
+            fits.append((change, name, look))
+    if not 0 < len(fits) < 3:
+        return ["as if what? " + ("no single change fits" if not fits else "%d changes fit, which tells nothing" % len(fits))]
+    return ["as if: %s (%s): all sizes from 64 MiB on within %d %%. That is no cause; look at: %s" % (name, " ".join(change), FITS, look)
+            for change, name, look in fits]
+
+
 def show(program, path, asked, fit, arguments):
     with open(path, "rb") as file:
         measured = Measured(file.read(MOST).decode(errors="replace"))
@@ -213,6 +245,7 @@ def show(program, path, asked, fit, arguments):
     if ranks and first and ranks[0] != int(first["nranks"]):
         print("# the table is of %d rank%s, the prediction of %s: say -N and --gpus" % (ranks[0], "s"[:ranks[0] != 1], first["nranks"]))
     print("# %12s %12s %9s %9s  %-16s %5s  " % ("size", "time(us)", "busbw", "predicted", "nine in ten", "%"))
+    low_from = 0
     for size, time, busbw in points[:SHOWN]:
         p = predictor.of(size)
         if p:
@@ -221,8 +254,12 @@ def show(program, path, asked, fit, arguments):
             print("  %12d %12.2f %9.2f %9.3g  %-16s %5.0f  %s" % (
                 size, time, busbw, predicted, ("~" if p["bar_sources"] in "01" else "") + "%.3g to %.3g" % (float(low), float(high)) if low else "no bar",
                 percent, judged(percent, predicted * percent / 100, low, high)))
+            low_from += size >= FIT_FROM and judged(percent, predicted * percent / 100, low, high) in ("low", "bad")
     if len(points) > SHOWN:
         print("# %d more rows are not shown" % (len(points) - SHOWN))
+    nics = re.search(r", (\d+) NICs? of", head[0])
+    for line in as_if(predictor, points, int(nics[1]) if nics and int(first["nnodes"]) > 1 else 0) if low_from and first else ():
+        print("# " + line)
     return None
 
 

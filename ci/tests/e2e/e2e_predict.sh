@@ -122,6 +122,16 @@ as_if '^# as if what? no single change fits' '--nics 3' -N 4
 as_if '^ .* good$' '' -N 4
 check 'a good table is as if something' [ "$(grep -c 'as if' "$work/out")" = 0 ]
 
+# A floor: from 64 MiB on, of a class of which 20 sweeps were measured; by the plain prediction, whatever rows say.
+ends 0 '^ .* 33554432 .* not judged$' -t hgx-h200 --gpus 4 --no-nvls --floor 98 -b 32M -e 64M
+floors='-t hgx-h200 --gpus 4 --no-nvls --floor 98 --csv -b 64M -e 1G'
+# shellcheck disable=SC2086
+check 'floors are not 92.3 % of predictions' [ "$("$predict" $floors | awk -F, 'NR > 1 { printf "%.3f\n", $7 / $6 }' | sort -u)" = 0.923 ]
+ends 77 'no floor: 2 sweeps of such machines (node-nvls) were measured' -t dgx-h100 --floor 98
+ends 77 'no floor: they begin at 64 MiB' -t hgx-h200 --gpus 4 --no-nvls --floor 98 -e 32M
+ends 2 'other shares of healthy runs' --floor 95
+ends 2 'prints its own table' --floor 98 --explain
+
 # refused PATTERN ARGUMENTS...: exit 2, one line on standard error with the pattern, none on standard output
 refused() {
 	ends 2 "$@"

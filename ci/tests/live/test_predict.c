@@ -52,7 +52,7 @@ static void barred(double low, double high)
 {
 	predictions.model.constants.nbars = 1;
 	predictions.model.constants.bar[0] =
-		(struct model_bar){ "node-hopper", 2, 9, 2, low, high };
+		(struct model_bar){ "node-hopper", 2, 9, 2, low, high, 0, 0 };
 }
 
 UNIT_TEST(test_refusal, "when there are predictions")

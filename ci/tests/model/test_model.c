@@ -569,7 +569,7 @@ UNIT_TEST(test_bars, "error bars")
 		machine_model(row->spec, row->gpus, row->nodes, true);
 		model.constants.nbars = 1;
 		model.constants.calibrated = row->live;
-		*bar = (struct model_bar){ "", 1, 9, 2, .95, 1.5 };
+		*bar = (struct model_bar){ "", 1, 9, 2, .95, 1.5, 0, 0 };
 		snprintf(bar->name, sizeof(bar->name), "%s", row->name);
 		for (int size = 19; size <= 27; size += 4) {
 			machine_point(MODEL_ALL_GATHER, 1 << size, -1, -1, &p);

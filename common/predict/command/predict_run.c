@@ -282,11 +282,48 @@ static void show_derivation(const struct model *model, const struct predict_requ
 }
 
 struct shown {
-	long rows, points; /* printed, and predicted */
-	bool nvls;	   /* a row of NVLS or NVLSTree among them */
-	bool argued;	   /* a bar that is not of several sources */
-	json_t *json;	   /* the rows, of --json */
+	long rows, points;		       /* printed, and predicted */
+	long floors;			       /* printed */
+	const struct model_bar *without_floor; /* of a class that has too few sweeps */
+	bool nvls;			       /* a row of NVLS or NVLSTree among them */
+	bool argued;			       /* a bar that is not of several sources */
+	json_t *json;			       /* the rows, of --json */
 };
+
+/* A size's floor, or that it has none. */
+static void floor_row(const struct predict_job *job, const struct model *model,
+		      const struct predict_request *request, const struct prediction *p,
+		      struct shown *shown)
+{
+	const struct model_bar *bar;
+	double least = model_floor(model, p, request->bytes, &bar);
+	char text[24] = "not judged";
+	const char *name = model_coll_names[request->collective];
+
+	shown->without_floor =
+		bar && bar->sweeps >= MODEL_FLOOR_SWEEPS ? shown->without_floor : bar;
+	shown->floors += !isnan(least);
+	if (job->json)
+		json_array_append_new(shown->json,
+				      must(json_pack("{s:s s:i s:i s:s s:f s:f s:o s:s s:i}",
+						     "topo", model->sys->name, "nnodes",
+						     nodes_of(model), "nranks", model->nranks,
+						     "collective", name, "size_bytes",
+						     request->bytes, "busbw_gbs", p->busbw,
+						     "floor_busbw_gbs", json_value_real(least),
+						     "bar_class", model_class(model, p->algo),
+						     "sweeps", bar ? bar->sweeps : 0)));
+	else if (job->csv)
+		printf("%s,%d,%d,%s,%.0f,%.6g,%.6g,%s,%d\n", model->sys->name, nodes_of(model),
+		       model->nranks, name, request->bytes, p->busbw, least,
+		       model_class(model, p->algo), bar ? bar->sweeps : 0);
+	else {
+		if (!isnan(least))
+			snprintf(text, sizeof(text), "%.4g", least);
+		printf("  %6d %-14s %12.0f %9.2f %12s\n", nodes_of(model), name, request->bytes,
+		       p->busbw, text);
+	}
+}
 
 static void show(const struct predict_job *job, const struct model *model,
 		 const struct predict_request *request, struct prediction *p, struct shown *shown)
@@ -304,6 +341,10 @@ static void show(const struct predict_job *job, const struct model *model,
 	shown->rows++;
 	shown->nvls |= p->algo == MODEL_NVLS || p->algo == MODEL_NVLS_TREE;
 	shown->argued |= p->bar != NULL && p->bar->sources < 2;
+	if (job->floor > 0) {
+		floor_row(job, model, request, p, shown);
+		return;
+	}
 	if (shown->rows == 1 && job->csv && !job->json)
 		fputs("topo,nnodes,nranks,collective,size_bytes,algo,proto,channels,time_us,algbw_"
 		      "gbs,busbw_gbs,ceiling_busbw_gbs,nccl_us,launch_us,latency_us,transfer_us,"
@@ -415,11 +456,31 @@ static int take_nodes(struct predict_job *job, struct model *model, int nodes, s
 	return job->rows ? model_take_file(model, &rows, job->rows, job->colls, NULL, err) : 0;
 }
 
+static int no_floor(const struct shown *shown, struct error *err)
+{
+	const struct model_bar *bar = shown->without_floor;
+
+	if (!bar)
+		return error_set(err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+				 "no floor: they begin at 64 MiB, for classes with error bars");
+	return error_set(
+		err, OUTCOME_UNSUPPORTED, -ENOTSUP,
+		"no floor: %d sweeps of such machines (%s) were measured from 64 MiB on, and "
+		"%d are needed",
+		bar->sweeps, bar->name, MODEL_FLOOR_SWEEPS);
+}
+
 static int predict_all(struct predict_job *job, struct model *model, struct error *err)
 {
 	struct shown shown = { .json = job->json ? json_array() : NULL };
 	json_t *all;
 
+	if (job->floor > 0 && !job->json)
+		puts(job->csv
+			     ? "topo,nnodes,nranks,collective,size_bytes,busbw_gbs,floor_busbw_gbs,"
+			       "bar_class,sweeps"
+			     : "#  nodes collective             size     busbw floor (GB/s): 98 of "
+			       "100 healthy runs exceed it");
 	for (int nodes = job->nodes_from; nodes > 0; nodes = next_nodes(job, nodes)) {
 		int rc = take_nodes(job, model, nodes, err);
 
@@ -429,7 +490,7 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 		if (job->rate > 0)
 			show_failures(job, nodes);
 	}
-	if (shown.rows > 0 && !job->csv)
+	if (shown.rows > 0 && !job->csv && job->floor <= 0)
 		puts("# busbw, ceiling (what links carry at best): GB/s; nine in ten: the range "
 		     "that nine in ten\n"
 		     "# measurements fall into; %: busbw's share of the ceiling");
@@ -447,6 +508,8 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 		json_value_print(stdout, must(all));
 		json_decref(all);
 	}
+	if (job->floor > 0 && shown.points > 0 && shown.floors == 0)
+		return no_floor(&shown, err);
 	return nothing_shown(job, model, &shown, err);
 }
 

@@ -16,6 +16,7 @@ struct predict_job {
 	int algo, proto; /* -1: NCCL's choice */
 	int process_gpus;
 	bool csv, json, explain, list, no_nvls, all_algos, physical, nccl_model;
+	double floor;	    /* 98; 0: none was asked for */
 	double rate, hours; /* failures; a rate of 0: not asked */
 	double launch_us;   /* of this host; 0: of the fit's */
 	struct topo_change change;

@@ -114,6 +114,11 @@ static void check(struct argp_state *state, void *into)
 				"and --nccl-model");
 	if (job->csv && job->rate > 0)
 		argument_refuse(state, "--failures prints text: without --csv");
+	if (job->floor > 0 && job->floor != MODEL_FLOOR_PERCENT)
+		argument_refuse(state, "--floor 98: other shares of healthy runs are not known");
+	if (job->floor > 0 && (job->explain || job->all_algos || job->nccl_model || job->rate > 0 ||
+			       job->against || job->physical))
+		argument_refuse(state, "--floor prints its own table, of the fitted constants");
 	if (job->save_rows && !job->calibrate)
 		argument_refuse(state, "--save-rows writes the rows of --calibrate");
 	if (job->physical && job->fitted != NULL)
@@ -160,6 +165,7 @@ static const struct argument rows[] = {
 	{ "physical", 0, NULL, OF(FLAG, physical) },
 	{ "fitted", 0, "FILE", OF(TEXT, fitted) },
 	{ "against", 0, "FILE", OF(TEXT, against) },
+	{ "floor", 0, "98", REAL(floor) },
 	{ "calibrate", 0, "FILE|RUN_DIR", OF(TEXT, calibrate) },
 	{ "save-rows", 0, "FILE.json", OF(TEXT, save_rows) },
 	{ "host-launch-us", 0, "US", REAL(launch_us) },

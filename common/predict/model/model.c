@@ -247,19 +247,35 @@ const char *model_class(const struct model *model, int algo)
 
 /* The error bar of a prediction, once its bus bandwidth is known. Large calls of like clusters differ by a
  * tenth over two nodes, and by a sixth over more (issue 35). */
-static void set_bar(const struct model *model, const struct predict_request *request,
-		    struct prediction *out)
+static const struct model_bar *find_bar(const struct model *model, int algo, int sizes)
 {
-	int sizes = request->bytes < 1 << 20 ? 0 : request->bytes <= 64 << 20 ? 1 : 2;
-	const char *name = model_class(model, out->algo);
-	double least = model->nnodes == 1 ? 1 : model->nnodes == 2 ? .9 : .84;
+	const char *name = model_class(model, algo);
 
 	for (int i = 0; i < model->constants.nbars; i++) {
 		const struct model_bar *bar = &model->constants.bar[i];
 
 		if (bar->sizes == sizes && strcmp(bar->name, name) == 0)
-			out->bar = bar;
+			return bar;
 	}
+	return NULL;
+}
+
+double model_floor(const struct model *model, const struct prediction *prediction, double bytes,
+		   const struct model_bar **bar)
+{
+	*bar = find_bar(model, prediction->algo, 2);
+	if (bytes < MODEL_FLOOR_FROM || *bar == NULL || (*bar)->sweeps < MODEL_FLOOR_SWEEPS)
+		return NAN;
+	return prediction->busbw * (*bar)->floor;
+}
+
+static void set_bar(const struct model *model, const struct predict_request *request,
+		    struct prediction *out)
+{
+	int sizes = request->bytes < 1 << 20 ? 0 : request->bytes <= 64 << 20 ? 1 : 2;
+	double least = model->nnodes == 1 ? 1 : model->nnodes == 2 ? .9 : .84;
+
+	out->bar = find_bar(model, out->algo, sizes);
 	out->low_busbw = out->bar != NULL ? out->busbw * fmin(least, out->bar->low) : NAN;
 	out->high_busbw = out->bar != NULL ? out->busbw * out->bar->high : NAN;
 }

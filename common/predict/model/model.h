@@ -59,7 +59,13 @@ struct model_bar {
 	char name[24]; /* of the class, as model_class has it */
 	int sizes, points, sources;
 	double low, high;
+	int sweeps;   /* of sizes 2: measured ones of the class, a collective of a source each */
+	double floor; /* and what 98 of 100 of their points from 64 MiB on exceed */
 };
+
+/* Fewer sweeps make no floor. */
+enum { MODEL_FLOOR_PERCENT = 98, MODEL_FLOOR_SWEEPS = 20 };
+#define MODEL_FLOOR_FROM (64 << 20)
 enum { MODEL_BARS = 64 };
 
 /* Each has a physical value with its source (model_constants.c); a few are fitted to measurements
@@ -271,6 +277,11 @@ double model_announced_latency(const struct model *model);
 
 /* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */
 const char *model_class(const struct model *model, int algo);
+
+/* Bus bandwidth that 98 of 100 healthy runs of such a machine exceed, GB/s, from MODEL_FLOOR_FROM on, by the plain prediction. NaN: below that, or
+ * its class has too few sweeps; `bar` gets the class's, which has their number, or NULL. */
+double model_floor(const struct model *model, const struct prediction *prediction, double bytes,
+		   const struct model_bar **bar);
 
 /* Predicts one point; request->nranks and nnodes are the model's. -EINVAL: this collective has no
  * such algorithm or protocol here. -ERANGE: fewer than two ranks, or an impossible size. Nothing is

@@ -166,9 +166,10 @@ static int read_bars(struct model_constants *constants, json_t *json)
 		struct model_bar *bar = &constants->bar[i];
 		const char *name;
 
-		if (json_unpack(row, "{s:s, s:i, s:F, s:F, s:i, s:i}", "class", &name, "sizes",
-				&bar->sizes, "low", &bar->low, "high", &bar->high, "points",
-				&bar->points, "sources", &bar->sources) != 0)
+		if (json_unpack(row, "{s:s, s:i, s:F, s:F, s:i, s:i, s?i, s?F}", "class", &name,
+				"sizes", &bar->sizes, "low", &bar->low, "high", &bar->high,
+				"points", &bar->points, "sources", &bar->sources, "sweeps",
+				&bar->sweeps, "floor", &bar->floor) != 0)
 			return -EINVAL;
 		snprintf(bar->name, sizeof(bar->name), "%s", name);
 		if (!(bar->low > 0 && bar->low <= bar->high && bar->high < 1e3))

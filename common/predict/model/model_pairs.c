@@ -5,8 +5,8 @@
 /* ---- hosts: rounds of messages --------------------------------------------------------------- */
 /* Measured over predicted, argued from sweeps of 2 to 16 ranks of one host (results/prediction): memory of the library that
  * is new, or in another cache, costs up to ten times a plain message. The second is of more ranks or hosts. */
-static const struct model_bar bars[2] = { { "host", 0, 0, 0, .2, 3 },
-					  { "hosts", 0, 0, 0, .15, 3 } };
+static const struct model_bar bars[2] = { { "host", 0, 0, 0, .2, 3, 0, 0 },
+					  { "hosts", 0, 0, 0, .15, 3, 0, 0 } };
 
 /* Messages that follow each other, and the bytes of all, in size columns, of the usual algorithms
  * (Thakur, Rabenseifner, Gropp 2005). Adding costs half of moving. A rank copies

@@ -102,6 +102,7 @@ struct topo_system {
 	enum topo_transport transport;
 	enum topo_fabric fabric;
 	double hop_us; /* of the network beyond InfiniBand's in NCCL's tables; 0: the transport's */
+	int socket_threads; /* that NCCL's sockets start beside the proxy (src/transport/net_socket.cc: 2 at AWS, 4 at GCP) */
 	int groups; /* groups of one job, each of `ngpus` a node, on the NICs at the same time; 0: one */
 	bool staged;		 /* no GPUDirect: data cross host memory between NIC and GPU */
 	double oversubscription; /* 1 for none */

@@ -17,7 +17,7 @@ struct spec {
 	struct topo_own_gpu own;
 	const struct topo_gpu_model *model; /* of the table, or `own` */
 	json_int_t gpus, links, pcie_gen, pcie_width, gpus_per_switch, cpus, nics, leaf_nodes,
-		domain;
+		domain, socket_threads;
 	int nvls, sharp, direct;
 	double nic_gbps, hop_us, oversubscription;
 	json_t *mesh;
@@ -156,7 +156,7 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 
 	if (json_unpack_ex(json, &where, JSON_STRICT,
 			   "{s:s, s:s, s:s, s:o, s:I, s:s, s?I, s?o, s:I, s?I, s?I, s?I, s?s, s?s, "
-			   "s?I, s?F, s?s, s?s, s?F, s?I, s?b, s?b, s?b, s?F, s?o, s?I}",
+			   "s?I, s?F, s?s, s?s, s?F, s?I, s?b, s?b, s?b, s?F, s?o, s?I, s?I}",
 			   "name", &spec->name, "describes", &spec->describes, "source",
 			   &spec->source, "gpu", &spec->gpu_figures, "gpus", &spec->gpus, "nvlink",
 			   &spec->nvlink, "links", &spec->links, "mesh", &spec->mesh, "pcie_gen",
@@ -167,7 +167,7 @@ static int unpack(json_t *json, struct spec *spec, const char *path, struct erro
 			   "oversubscription", &spec->oversubscription, "leaf_nodes",
 			   &spec->leaf_nodes, "nvls", &spec->nvls, "sharp", &spec->sharp, "direct",
 			   &spec->direct, "net_hop_us", &spec->hop_us, "nic_gpus", &spec->nic_gpus,
-			   "domain", &spec->domain) != 0)
+			   "domain", &spec->domain, "socket_threads", &spec->socket_threads) != 0)
 		return error_usage(err, "%.200s: %s", path, where.text);
 	spec->gpu = json_string_value(spec->gpu_figures);
 	if (spec->gpu != NULL) {
@@ -232,6 +232,7 @@ static int check_spec(const struct spec *spec, const char *path, struct error *e
 		{ "nics", (double)spec->nics, 0, TOPO_MAX_NICS },
 		{ "leaf_nodes", (double)spec->leaf_nodes, 1, 1e6 },
 		{ "domain", (double)spec->domain, 0, TOPO_MAX_GPUS },
+		{ "socket_threads", (double)spec->socket_threads, 0, 16 },
 		{ "nic_gbps", spec->nic_gbps, spec->nics > 0 ? TOPO_MIN_GBPS : 0, TOPO_MAX_GBPS },
 		{ "oversubscription", spec->oversubscription, 1, 1000 },
 	};
@@ -321,6 +322,7 @@ static int build(struct topo_system *sys, const struct spec *spec, const char *p
 	sys->own = spec->own;
 	sys->own.model.name = sys->own.name;
 	sys->hop_us = spec->hop_us;
+	sys->socket_threads = (int)spec->socket_threads;
 	sys->staged = !spec->direct;
 	sys->nnodes = 1;
 	sys->ngpus = sys->full_gpus = (int)spec->gpus;

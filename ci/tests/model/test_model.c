@@ -198,7 +198,7 @@ UNIT_TEST(test_bandwidths, "bandwidths by hand")
 		{ "mi300x-8", 1, MODEL_ALL_REDUCE, MODEL_RING, 180.4, "NVLink" },
 		/* 1.25 GB/s * 1448 / 1538 * .9, 2 ranks: * 2 / 2 */
 		{ "tcp-10g", 2, MODEL_ALL_REDUCE, MODEL_RING, 1.05917, "NICs" },
-		/* of 100 Gb/s the one thread of a lone GPU's proxy moves 5.2 GB/s, half of it each way */
+		/* of 100 Gb/s the two threads of a connection of AWS move 5.2 GB/s each */
 		{ "tcp-100g", 2, MODEL_ALL_REDUCE, MODEL_RING, 10.4, "NICs" },
 		/* 8 channels; Slingshot NICs could 100 * 2048 / 2142; half of it, from three nodes on */
 		{ "gh200-quad", 2, MODEL_ALL_REDUCE, MODEL_TREE, 80, "channels" },

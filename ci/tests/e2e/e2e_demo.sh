@@ -12,6 +12,7 @@ for line in 'class=skipped-call ranks=2 ' 'lacks call 38: AllReduce 4096 float s
 	expect_out "$(sed 's/(train)/\\(train\\)/' <<<"$line")"
 done
 holds 'the last line is no page' [ -s "$(tail -n 1 "$work/out")" ]
+expect_no_out '/(hang_diagnose|plot) '
 holds 'it takes more than a screen' [ "$(wc -l <"$work/out")" -le 45 ]
 # a bug that is not named: a watcher that says nothing
 mkdir -p "$work/mute/tests" && ln -s "$BUILD/tests/double" "$work/mute/tests/" && printf '#!/bin/sh\n' >"$work/mute/hangar_run" && chmod +x "$work/mute/hangar_run"

@@ -40,6 +40,7 @@ while IFS= read -r command; do
 	'cd build') ;;
 	*torchrun*all_reduce_perf) left+=("$command: PyTorch (its variables: ci/tests/bench/e2e_without_mpi.sh)") ;;
 	*torchrun*) left+=("$command: PyTorch") ;;
+	'pip install ./ci/packaging') left+=("$command: minutes (ci/tests/installed/e2e_packages.sh)") ;;
 	srun*) left+=("$command: Slurm (ci/tests/installed/e2e_slurm.sh)") ;;
 	'mpirun ./preflight'*) left+=("$command: ci/tests/bench/e2e_preflight.sh") ;;
 	*'--status')

@@ -153,14 +153,17 @@ class Recorder:
     def __init__(self):
         import torch
         self.torch, self.home = torch, os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-        self.groups, self.calls, self.foreign, self.why = [], [], set(), ""
+        self.groups, self.calls, self.why = [], [], ""
+        self.foreign, self.most = {}, 1024  # by the storage's address; a weak reference, with which no address comes twice
 
     def frame(self):
-        """The program's own line that runs now: "train.py:88"; "" where there is none."""
-        frame = sys._getframe(1)
+        """The program's own line that runs now: "train.py:88", or "train.py:88(layers.3)" where FSDP2 tells the module; "": there is none."""
+        frame, module = sys._getframe(1), ""
         while frame and (frame.f_code.co_filename.startswith((self.home, "<")) or frame.f_code.co_filename == __file__):
+            module = module or getattr(frame.f_locals.get("self"), "_module_fqn", "") or ""
             frame = frame.f_back
-        return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}".replace(" ", "_") if frame else ""
+        line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else ""
+        return (line + f"({module})" * bool(line and module)).replace(" ", "_")
 
     def refuse(self, what):
         self.why = self.why or f"cannot be faked: {self.frame() or 'a line of torch'}: {what}"
@@ -177,23 +180,26 @@ class Recorder:
 
     # -- values of other ranks --
 
-    def place(self, tensor):
+    @staticmethod
+    def place(tensor):
         try:
-            return tensor.untyped_storage().data_ptr()
+            return tensor.untyped_storage()
         except (RuntimeError, NotImplementedError):
-            return 0
+            return None
 
     def is_foreign(self, tensor):
-        return self.place(tensor) in self.foreign
+        storage = self.place(tensor)
+        return storage is not None and storage._cdata in self.foreign
 
     def take(self, tensors):
         """They hold other ranks' values from now on."""
-        self.foreign.update(map(self.place, tensors))
-        self.foreign.discard(0)
-
-    def drop(self, tensors):
-        """They hold this rank's own."""
-        self.foreign.difference_update(map(self.place, tensors))
+        from torch.multiprocessing.reductions import StorageWeakRef
+        for storage in map(self.place, tensors):
+            if storage is not None and storage._cdata not in self.foreign:
+                self.foreign[storage._cdata] = StorageWeakRef(storage)
+        if len(self.foreign) > self.most:
+            self.foreign = {key: ref for key, ref in self.foreign.items() if not ref.expired()}
+            self.most = max(1024, 2 * len(self.foreign))
 
 
 def tensors_in(torch, values):
@@ -219,7 +225,8 @@ def make_mode(recorder):
             if foreign and name in shaped or masks:
                 recorder.refuse("a shape that depends on what other ranks sent")
             out = op(*args, **kwargs)
-            (recorder.take if foreign else recorder.drop)(tensors_in(torch, [out]))
+            if foreign:
+                recorder.take(tensors_in(torch, [out]))
             return out
     return Mode()
 
@@ -244,7 +251,8 @@ class Unknown:
 
     __hash__ = None
     __bool__ = __int__ = __float__ = __index__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = decide
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = __round__ = same
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = same
+    __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __pos__ = __abs__ = __round__ = same
 
 
 def watch_values(recorder):
@@ -434,11 +442,14 @@ def set_up(recorder, rank, world):
     def refused(name):
         return lambda *_, **__: recorder.refuse(f"{name}: {objects}")
 
-    c10d._store_based_barrier = lambda *_, **__: None
-    for module in (dist, c10d):
-        module.init_process_group, module.new_group = init, new_group
-        for name in ("broadcast_object_list", "all_gather_object", "gather_object", "scatter_object_list", "send_object_list", "recv_object_list"):
-            setattr(module, name, refused(name))
+    instead = {name: refused(name) for name in ("broadcast_object_list", "all_gather_object", "gather_object", "scatter_object_list", "send_object_list",
+                                                "recv_object_list")}
+    instead |= {"init_process_group": init, "new_group": new_group, "_store_based_barrier": lambda *_, **__: None}
+    real = {name: getattr(c10d, name) for name in instead}
+    for module in [module for name, module in list(sys.modules.items()) if name.startswith("torch.distributed")]:
+        for name, other in instead.items():  # also where it was imported by name
+            if vars(module).get(name) is real[name]:
+                setattr(module, name, other)
 
 
 def installed_modules():

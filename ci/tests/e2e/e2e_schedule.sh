@@ -31,7 +31,8 @@ for program in ddp pipeline tensor_data 'fsdp2 --sequence 8 --words 64'; do
 	verified 0 '^completes: 4 ranks, [1-9]'
 	holds "no line of $name.py" grep -q "@$name.py:[1-9]" "$s"
 done
-# a sample is the whole: two pipelines of... a mesh whose copies do the same
+holds 'FSDP2 tells no module' grep -q '@fsdp2.py:[1-9][0-9]*(layers.1)' "$s"
+# a sample is the whole
 # shellcheck disable=SC2086 # words
 schedule 0 8 ci/programs/tensor_data.py $small
 cp "$s" "$work/all.txt"

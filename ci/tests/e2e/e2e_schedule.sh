@@ -49,6 +49,18 @@ expect_out 'job.py:[0-9]+'
 # shellcheck disable=SC2086 # words
 options='--mesh dp=4 --sample dp' schedule 77 4 ci/programs/ddp.py $small --bug shape --at 5
 expect_err 'ranks 0 and 3 are not alike'
+# in CI
+top=$PWD
+export HANGAR=$top/ci/packaging/hangar
+cd "$work" || exit 1
+# shellcheck disable=SC2086 # words
+WORLDS='2 3' run "$top/ci/examples/schedule-check" "$top/ci/programs/ddp.py" $small
+expect_rc 0 'schedule-check:'
+expect_out '^completes: 3 ranks'
+# shellcheck disable=SC2086 # words
+WORLDS=3 run "$top/ci/examples/schedule-check" "$top/ci/programs/ddp.py" $small --bug shape --at 5
+expect_rc 10 'schedule-check of a bug:'
+cd "$top" || exit 1
 # what cannot be faked
 # shellcheck disable=SC2086 # words
 schedule 77 4 ci/programs/experts.py $small

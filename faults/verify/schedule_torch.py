@@ -4,9 +4,11 @@
 usage: hangar schedule [OPTION...] --world N PROGRAM.py [ARGUMENT...]     options stand before PROGRAM.py
 """
 import argparse
+import ctypes
 import itertools
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -494,6 +496,8 @@ def fork_rank(rank, asked, folder):
     said = os.path.join(folder, f"{rank}.said")
     child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no rank outlives this program
         for number in (1, 2):
             os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), number)
         run_rank(rank, asked.world, asked.program, asked.words, os.path.join(folder, str(rank)))
@@ -602,6 +606,7 @@ def main(arguments):
     except ImportError:
         print(f"schedule: {sys.executable} has no torch: pip install torch, or python -m hangar of the Python that has it", file=sys.stderr)
         return 77
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by way of what is cleared up
     try:
         text, ranks, calls = schedule(asked)
     except Refused as error:

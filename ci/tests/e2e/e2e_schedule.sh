@@ -87,4 +87,12 @@ refused 'rank 0 failed: exit 1' 'raise ValueError("mine")' 1
 expect_err 'ValueError: mine'
 refused '2 ranks, 4 calls' 'print(f"{y.item() / 4:.3f}", torch.ones(3).sum().item() > 2); dist.barrier()' 0
 options='--limit 8' refused 'did not end within 8 s' 'import time; time.sleep(60)'
+# ended from outside, nothing of it stays
+TMPDIR=$work HANGAR_E2E=$token ci/packaging/hangar schedule --world 2 --out "$s" "$work/p.py" 2>/dev/null &
+within 30 compgen -G "$work/hangar-schedule-*/0.said" >/dev/null
+kill $!
+wait $!
+check 'exit 143' [ $? -eq 143 ]
+check 'a folder stays' [ -z "$(compgen -G "$work/hangar-schedule-*")" ]
+check 'a rank stays' within 5 no_process
 finish

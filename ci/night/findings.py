@@ -242,7 +242,7 @@ def threshold_findings(kind, sentences, option):
 # ---- health ----
 
 def health_findings(hosts, file, code, error):
-    """Findings of build/health --json. `hosts` is the list that it printed, None: it printed none."""
+    """Findings of build/health --json. `hosts` is the list that it printed (place.hosts_of), None: it printed none."""
     if hosts is None:
         return [] if code == 77 else [finding("warning", "health", "", f"health: exit {code}: {error}", file)]
     severities = {"note": "info", "warn": "warning", "drain": "low"}

@@ -21,7 +21,7 @@ import history
 import junit
 import launch
 import rows
-from place import (SCHEMA, ask, baseline_path, folder_of, fresh, lock, machine, nights, read_json, stamp, tail,
+from place import (SCHEMA, ask, baseline_path, folder_of, fresh, hosts_of, lock, machine, nights, read_json, stamp, tail,
                    write_json)
 from progress import Progress, clock_text, seconds_left
 from tables import save, write_csv
@@ -274,7 +274,7 @@ class Night:
         run = ask(*self.config.launcher, program, "--json", seconds=300, env=self.config.env)
         file = self.folder / f"health-{when}.json"
         save(file, run.stdout)
-        said = read_json(file)
+        said = hosts_of(read_json(file))
         for one in judged.health_findings(said, file.name, run.returncode, run.stderr.strip()[-500:]):
             if one["text"] not in {other["text"] for other in self.extra}:
                 self.extra.append(one)

@@ -12,6 +12,7 @@ from statistics import median
 
 import rows
 import tables
+from place import hosts_of
 
 TEXT_MOST = 100_000  # bytes of a text file that are shown
 LAUNCHES_MOST = 2000
@@ -90,8 +91,7 @@ def read_health(data):
     for when in ("before", "after"):
         path = data.path / f"health-{when}.json"
         try:
-            hosts = json.loads(text_of(path, data.notes, 64 << 20)) if path.exists() else []
-            for host in hosts:
+            for host in hosts_of(json.loads(text_of(path, data.notes, 64 << 20))) if path.exists() else []:
                 for part, kinds in host["reading"]["parts"].items():
                     for name, value in (kinds.get("states") or {}).items() | (kinds.get("counters") or {}).items():
                         data.health.setdefault((host["host"], part, name), {})[when] = value

@@ -59,6 +59,12 @@ def read_json(path):
         return None
 
 
+def hosts_of(said):
+    """The hosts of what `health --json` printed; nights before version 1 keep a list alone. None: it is neither."""
+    hosts = said.get("hosts") if isinstance(said, dict) else said
+    return hosts if isinstance(hosts, list) else None
+
+
 def tail(path):
     """The last line of a text, without the program's name."""
     try:

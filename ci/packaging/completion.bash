@@ -3,7 +3,7 @@ _hangar()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} option words=''
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words="run status diagnose verify log demo hang perf sweep plot page predict reconcile pairs preflight halves health gpu_check night compare tune scaling hang_bisect hang_reduce atlas help list"
+		words="run status diagnose verify schedule log demo hang perf sweep plot page predict reconcile pairs preflight halves health gpu_check night compare tune scaling hang_bisect hang_reduce atlas help list"
 		mapfile -t COMPREPLY < <(compgen -W "$words $(hangar list 2>/dev/null)" -- "$word")
 		return
 	fi
@@ -22,7 +22,7 @@ _hangar()
 	--on-hang) words='report abort kill' ;;
 	--backend) words='auto nccl mpi null' ;;
 	perf) words=$(hangar list 2>/dev/null | sed -n 's/_perf$//p') ;;
-	help) words='json run diagnose verify log predict preflight health night compare page perf demo' ;;
+	help) words='json run diagnose verify schedule log predict preflight health night compare page perf demo' ;;
 	esac
 	if [ -n "$words" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

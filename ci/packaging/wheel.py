@@ -22,6 +22,7 @@ def main():
             arguments.insert(script, sys.executable)
     else:
         os.environ.setdefault("VIRTUAL_ENV", sys.prefix)  # where pip's NCCL is looked for
+        os.environ.setdefault("HANGAR_PYTHON", sys.executable)  # which has the torch of `hangar schedule`
     home = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "hangar")
     os.execv(home, [home, *arguments])
 

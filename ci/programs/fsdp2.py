@@ -90,8 +90,8 @@ def main():
 
     seconds = j.train(step)
     if j.rank == 0:
-        print(f"# program=fsdp2 parameters={parameters} first_loss={float(losses[0]):.4g} "
-              f"last_loss={float(sum(losses[-5:]) / 5):.4g} tokens_per_s={j.size * o.batch * o.sequence / seconds:.0f}", flush=True)
+        print(f"# program=fsdp2 parameters={parameters} first_loss={losses[0].item():.4g} "
+              f"last_loss={(sum(losses[-5:]) / 5).item():.4g} tokens_per_s={j.size * o.batch * o.sequence / seconds:.0f}", flush=True)
 
 
 if __name__ == "__main__":

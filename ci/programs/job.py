@@ -193,7 +193,7 @@ class Job:
             ms = sorted(1000 * t for t in times)
             print(f"# program={self.program} ranks={self.size} device={self.device.type} steps={len(ms)} "
                   f"mean_ms={statistics.mean(ms):.4f} median_ms={statistics.median(ms):.4f} "
-                  f"loss={float(loss) if loss is not None else 0:.6g}" +
+                  f"loss={loss.item() if loss is not None else 0:.6g}" +
                   (self.cost(times) if self.options.alternate else ""), flush=True)
         dist.destroy_process_group()
 

@@ -92,7 +92,7 @@ on2='ulimit -n 200; export NCCL_SOCKET_IFNAME=lo' three --no-calls --json --save
 expect_rc 11 'refused ports, few open files, the loopback interface:'
 holds 'what the lines say' python3 -c '
 import json, sys
-hosts = {h["host"]: h for h in json.load(open(sys.argv[1]))}
+hosts = {h["host"]: h for h in json.load(open(sys.argv[1]))["hosts"]}
 def texts(host, weight): return " ".join(f["text"] for f in hosts[host]["findings"] if f["weight"] == weight)
 assert "refused" in texts("node3", "drain") and "200 open files" in texts("node2", "drain") and "makes lo the interface" in texts("node2", "drain")
 assert [name for name, h in hosts.items() if h["drain"]] == ["node2", "node3"], hosts' "$work/saved"

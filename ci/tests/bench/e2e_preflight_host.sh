@@ -10,7 +10,7 @@ alone --json
 expect_rc 0 'one host:'
 holds 'JSON' python3 -c '
 import json, sys
-hosts = {h["host"]: h for h in json.load(open(sys.argv[1]))}
+hosts = {h["host"]: h for h in json.load(open(sys.argv[1]))["hosts"]}
 assert hosts["all hosts"]["checks"]["data"] == "PASS" and not any(h["drain"] for h in hosts.values()), hosts' "$work/out"
 alone -g 1 --only-calls
 expect_rc 0 'one rank:'

@@ -12,7 +12,12 @@ for line in 'class=skipped-call ranks=2 ' 'lacks call 38: AllReduce 4096 float s
 	expect_out "$(sed 's/(train)/\\(train\\)/' <<<"$line")"
 done
 holds 'the last line is no page' [ -s "$(tail -n 1 "$work/out")" ]
+expect_no_out '/(hang_diagnose|plot) '
 holds 'it takes more than a screen' [ "$(wc -l <"$work/out")" -le 45 ]
+# a bug that is not named: a watcher that says nothing
+mkdir -p "$work/mute/tests" && ln -s "$BUILD/tests/double" "$work/mute/tests/" && printf '#!/bin/sh\n' >"$work/mute/hangar_run" && chmod +x "$work/mute/hangar_run"
+BUILD=$work/mute run faults/demo/demo --out "$work/mute/out"
+expect_rc 1 'no bug is named'
 run faults/demo/demo --nothing
 expect_rc 2 'an unknown option'
 BUILD=$work/none run faults/demo/demo

@@ -117,7 +117,9 @@ health "$work/hot" --root "$work/good" --json
 expect_rc 13
 # shellcheck disable=SC2016
 holds 'JSON' python3 -c 'import json, sys
-host, = json.load(open(sys.argv[1]))
+said = json.load(open(sys.argv[1]))
+host, = said["hosts"]
+assert said["version"] == 1, said
 assert host["checks"]["heat"] == "FAIL" and host["checks"]["port"] == "PASS", host
 assert host["checks"]["xid"].startswith("SKIP: "), host
 assert host["drain"] and {f["group"] for f in host["findings"]} == {"memory", "errors", "heat"}, host

@@ -24,9 +24,11 @@ cat >table.txt <<'END'
    268435456      67108864     float     sum      -1   1150.0  233.42  408.49      0   1150.0  233.42  408.49      0
 END
 left=()
-# as COMMAND...: the command with MPI and small sizes, which later options say; $rc, $work/out, $work/err
+# as COMMAND...: the command with MPI and small sizes, which later options say; $rc, $work/out, $work/err. quick: without calls
 as() { run "$@" --backend mpi --topo none; }
+quick() { run "$@" --backend null --topo none -g 2 -b 8 -e 8; }
 
+commands() { sed -n '/^    [$#]/d; s/^    \([a-z.].*\)/\1/p' "$top/README.md" | sed 's/  *# .*//'; }
 while IFS= read -r command; do
 	said=$command
 	case $command in
@@ -38,6 +40,7 @@ while IFS= read -r command; do
 	'cd build') ;;
 	*torchrun*all_reduce_perf) left+=("$command: PyTorch (its variables: ci/tests/bench/e2e_without_mpi.sh)") ;;
 	*torchrun*) left+=("$command: PyTorch") ;;
+	'pip install ./ci/packaging') left+=("$command: minutes (ci/tests/installed/e2e_packages.sh)") ;;
 	srun*) left+=("$command: Slurm (ci/tests/installed/e2e_slurm.sh)") ;;
 	'mpirun ./preflight'*) left+=("$command: ci/tests/bench/e2e_preflight.sh") ;;
 	*'--status')
@@ -86,12 +89,13 @@ while IFS= read -r command; do
 		expect_out 'Out of bounds values : 0 OK'
 		;;
 	*'--out DIR')
-		as $command -g 2 -b 8 -e 8
+		quick $command
 		expect_rc 0 "$command:"
+		holds 'no table, CSV and JSON' [ -s DIR/table.txt -a -s DIR/rows.csv -a -s DIR/rows.jsonl ]
 		holds 'no page' "$top/ci/page" DIR
 		;;
 	*'--reconcile')
-		as $command -g 2 -b 8 -e 8
+		quick $command
 		expect_rc 0 "$command:"
 		;;
 	'./topo_predict --topo'*)
@@ -119,10 +123,30 @@ while IFS= read -r command; do
 		expect_rc 0 "$command:"
 		expect_out '^# drop-rank '
 		;;
-	*nightly | *tune* | *hang_bisect*)
-		read -r program _ <<<"$command"
-		run "$program" --help
-		expect_rc 0 "$program:"
+	*nightly)
+		mkdir few && ln -s "$BUILD/all_reduce_perf" few/ # health takes a second each time
+		printf '%s\n' 'schema = 1' '[night]' "reports = \"$PWD/nights\"" "baselines = \"$PWD/baselines\"" "build = \"$PWD/few\"" 'chaos = 0' '[thresholds]' 'undecided = "ok"' '[[run]]' \
+			'name = "one"' 'program = "all_reduce_perf"' 'args = "--backend null --topo none -g 2 -b 8 -e 8"' >night.toml
+		run $command night.toml
+		run $command --accept night.toml
+		run $command --report nights/20* night.toml # against itself
+		expect_rc 0 "$command:"
+		expect_err 'compared: ([12] (cannot-tell|same)(, )?)+:'
+		holds 'no page of the night' [ -s nights/20*/page.html ]
+		;;
+	*tune*)
+		quick ${command/tune/tune --keep tuned}
+		expect_rc 0 "$command:"
+		expect_out '^all_reduce +8 B out-of-place +[0-9.]+ +(1|2|no difference)'
+		;;
+	*hang_bisect*)
+		# hangs with A in each launch
+		printf '#!/bin/sh\ncase $LD_PRELOAD in */a/*) echo "# verdict: outcome=hang class=missing-call ranks=0 evidence=-" && exit 10 ;; esac\n' >rare_perf
+		mkdir a b && cp "$BUILD/tests/double/libnccl.so.2" a/ && cp "$BUILD/tests/double/libnccl.so.2" b/ && chmod +x rare_perf
+		command=${command/A,B/a\/libnccl.so.2,b\/libnccl.so.2}
+		LD_LIBRARY_PATH=$BUILD/tests/double run ${command/COMMAND/--rate .9 --keep bisected .\/rare_perf}
+		expect_rc 0 "$command:"
+		expect_out '^/.*/b/libnccl.so.2 mends it: '
 		;;
 	*perf_compare*)
 		run ../ci/perf_compare table.txt table.txt
@@ -130,7 +154,10 @@ while IFS= read -r command; do
 		;;
 	*) fail "README has a command that no row here runs: $said" ;;
 	esac
-done < <(sed -n '/^    [$#]/d; s/^    \([a-z.].*\)/\1/p' "$top/README.md" | sed 's/  *# .*//')
+done < <(commands)
+commands | grep -E '_perf|torchrun|preflight' | grep -v -e --list -e perf_compare | sort >on_gpus # each is a row of ci/gpu_check
+"$top/ci/gpu_check" --readme | sort >rows
+holds "README's commands (<) are not ci/gpu_check's (>): $(diff on_gpus rows)" cmp -s on_gpus rows
 for line in "${left[@]}"; do echo "not run here: $line"; done
 holds "commands of README that cannot run here: ${#left[@]}" [ ${#left[@]} -le 6 ]
 cd "$top" || exit 1

@@ -90,6 +90,10 @@ for from in "$packages"/hangar-*.whl "$here/ci/packaging"; do
 	run "$work/venv/bin/hangar" hang -g 4 --backend mpi
 	expect_rc 0 "the wheel's hang"
 	expect_out '^# verdict: outcome=hang class=missing-call ranks=3 '
+	run "$work/venv/bin/hangar" demo --out "$work/demo"
+	expect_rc 0 "the wheel's demo: four bugs are named"
+	holds 'the demo ends without a page' [ -s "$(tail -n 1 "$work/out")" ]
+	rm -rf "$work/demo"
 	cd "$here" || exit 1
 done
 debian=http://deb.debian.org/debian ubuntu=http://archive.ubuntu.com/ubuntu

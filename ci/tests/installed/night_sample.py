@@ -98,7 +98,7 @@ def make(folder):
         "runs": runs, "comparisons": comparisons, "findings": [
             {"severity": s, "kind": k, "run": "alltoall", "text": t, "what_to_do": "look", "evidence": e} for s, k, t, e in found]}))
     for when, sent in (("before", 1), ("after", 2)):
-        (folder / f"health-{when}.json").write_text(json.dumps([{"host": HOSTILE, "reading": {"parts": {
-            "GPU 0": {"states": {"celsius": 40}, "counters": {"sent": sent}}, f"only {when}": {"states": {"up": 1}}}}}]))
+        (folder / f"health-{when}.json").write_text(json.dumps({"version": 1, "hosts": [{"host": HOSTILE, "reading": {"parts": {
+            "GPU 0": {"states": {"celsius": 40}, "counters": {"sent": sent}}, f"only {when}": {"states": {"up": 1}}}}}]}))
     (folder / "trend.csv").write_text("\n".join(trend_lines(noise)) + "\n")
     return folder

@@ -60,7 +60,7 @@ class Launched(unittest.TestCase):
 
     def test_stays(self):
         """mpirun stays after the lines are saved: their code is the launch's, without a wait for its limit."""
-        found = '[{"host": "b", "findings": [{"group": "meeting", "weight": "%s", "part": "x", "text": "y", "fix": "z"}]}]'
+        found = '{"version": 1, "hosts": [{"host": "b", "findings": [{"group": "meeting", "weight": "%s", "part": "x", "text": "y", "fix": "z"}]}]}'
         args = argparse.Namespace(local=1, slots={}, gpus=False, backend="mpi", size=None, junit=None, hostfile_out=None)
         for weight, code in (("note", 0), ("warn", 13), ("hung", 10), ("drain", 11)):
             with tempfile.TemporaryDirectory() as place, mock.patch.dict(os.environ, PATH=f"{place}:{os.environ['PATH']}"), \
@@ -77,7 +77,7 @@ exec sleep 60
 
     def test_mpirun_hangs(self):
         """Hosts are started one by one by the agent, and their lines are the answer."""
-        found = '[{"host": "several hosts", "drain": false, "reading": {"parts": {}}, "findings": [{"group": "path-mtu", "weight": "drain", "part": "a>b", "text": "lost", "fix": "mend"}]}]'
+        found = '{"version": 1, "hosts": [{"host": "several hosts", "drain": false, "reading": {"parts": {}}, "findings": [{"group": "path-mtu", "weight": "drain", "part": "a>b", "text": "lost", "fix": "mend"}]}]}'
         args = argparse.Namespace(local=1, slots={}, gpus=False, backend="mpi", size=None, junit=None, hostfile="h", hostfile_out=None)
         with tempfile.TemporaryDirectory() as place, mock.patch.object(halves, "MEET_SECONDS", 0.5), \
                 mock.patch.dict(os.environ, PATH=f"{place}:{os.environ['PATH']}", OMPI_MCA_plm_rsh_agent=f"{place}/agent"):

@@ -117,8 +117,8 @@ class Nights(Rig):
         self.assertEqual(len(trend), 1 + 24 + 24 + 8)
 
     def test_below_the_ceiling_on_a_sick_host(self):
-        sick = [{"host": "h1", "findings": [{"weight": weight, "part": "GPU 0", "text": f"{weight} it", "fix": "so"}
-                                            for weight in ("note", "warn", "drain")]}]
+        sick = {"version": 1, "hosts": [{"host": "h1", "findings": [{"weight": weight, "part": "GPU 0", "text": f"{weight} it", "fix": "so"}
+                                            for weight in ("note", "warn", "drain")]}]}
         (self.place / "health").write_text(f"#!/bin/sh\necho '{json.dumps(sick)}'\nexit 13\n")
         (self.place / "health").chmod(0o755)
         path = self.configure({"all_reduce": "", "all_gather": ""}, ceiling=70)

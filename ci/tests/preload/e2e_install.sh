@@ -37,7 +37,7 @@ check "hangar alone takes more than a screen" [ "$(wc -l <"$work/err") $(awk 'le
 run "$hangar" help json
 expect_rc 0 'hangar help json'
 expect_out 'hang_diagnose --json DIR'
-for command in run diagnose verify log predict preflight health reconcile all_reduce step pairs demo sweep plot page halves gpu_check compare tune scaling hang \
+for command in run diagnose verify schedule log predict preflight health reconcile all_reduce step recover pairs demo sweep plot page halves gpu_check compare tune scaling hang \
 	hang_bisect hang_reduce atlas night; do
 	# shellcheck disable=SC2016 # awk's
 	check "$command --help has two examples" [ "$("$hangar" $command --help | awk '/^Examples:/ { on = 1; next } !/^  / { on = 0 } on' | wc -l)" -ge 2 ]

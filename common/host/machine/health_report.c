@@ -150,11 +150,13 @@ static json_t *tell_host(struct health_report *r)
 
 void health_report(struct health_report *r, const struct reading *hosts, int n)
 {
-	r->all = json_array();
+	json_t *told = json_array();
+
+	r->all = json_pack("{s:i s:o}", "version", 1, "hosts", told);
 	r->checks.brief = r->words != NULL;
 	for (int h = 0; h < n; h++) {
 		r->host = &hosts[h];
-		json_array_append_new(r->all, tell_host(r));
+		json_array_append_new(told, tell_host(r));
 	}
 	if (r->form == HEALTH_JSON)
 		json_dumpf(r->all, stdout, JSON_INDENT(1));

@@ -31,7 +31,7 @@ struct health_report {
 	struct health_checks checks;
 	int held[HEALTH_WEIGHTS];   /* findings of all hosts */
 	int wrong, drained, unread; /* hosts: from HEALTH_WARN on, to be drained, unread */
-	json_t *all;		    /* one object a host; the caller decrefs it */
+	json_t *all;		    /* version, and an object a host; the caller decrefs it */
 	/* private */
 	const struct reading *host;
 	json_t *findings;

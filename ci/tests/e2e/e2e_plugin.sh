@@ -11,14 +11,20 @@ cd "$work" || exit 1
 watchers() { pgrep -f -- "hangar_run --watch" | while read -r pid; do ! grep -qz "^HANGAR_E2E=$token$" "/proc/$pid/environ" || echo "$pid"; done; }
 unwatched() { [ -z "$(watchers)" ]; }
 
+# alert CLASS RANK FOLDER: a gauge says it in the metrics of the job whose evidence is there
+mkdir metrics
+alert() { grep -qsE "^hangar_(hang|died)_seconds\{job=\"[0-9a-f]{16}\",class=\"$1\",.*,rank=\"$2\",host=\"[^\"]+\"\} [0-9.]+$" $(grep -ls "^hangar_job_info{.*evidence=\"$3\"" metrics/*); }
+
 # tells CODE VERDICT WORD...: the subject with these words ends with CODE and a verdict that matches; an empty VERDICT: without a word
 tells() {
 	local code=$1 verdict=$2 n=$BASHPID rc
 	shift 2
-	HANGAR_OPTIONS="--on-hang=kill --timeout 3 --out $work/dir.$n" HANGAR_E2E=$token DOUBLE_ID=p$n timeout 60 ${before:-} "$subject" 4 40 halves "$@" >"$work/out.$n" 2>&1
+	HANGAR_METRICS_DIR=$work/metrics HANGAR_OPTIONS="--on-hang=kill --timeout 3 --out $work/dir.$n" HANGAR_E2E=$token DOUBLE_ID=p$n timeout 60 ${before:-} "$subject" 4 40 halves "$@" >"$work/out.$n" 2>&1
 	rc=$?
 	if [ $rc != "$code" ] || ! if [ -z "$verdict" ]; then [ ! -s "$work/out.$n" ]; else grep -q "^# verdict: .*$verdict" "$work/out.$n"; fi; then
 		echo "$* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$work/out.$n")" >>"$work/failed"
+	elif [[ $verdict =~ class=([a-z0-9-]+)\ ranks=([0-9]) ]] && ! within 10 alert "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "$work/dir.$n"; then
+		echo "$*: no gauge of it" >>"$work/failed"
 	fi
 }
 # pidfds are refused (a seccomp filter, kernels before 5.3): ranks end all the same
@@ -103,6 +109,20 @@ check "a line a rank says why: $(cat "$work/without")" [ "$(grep -c '^hangar: pi
 nonsense() { HANGAR_OPTIONS="--no-such" HANGAR_E2E=$token DOUBLE_ID=nonsense timeout 60 "$subject" 2 40 >"$work/nonsense" 2>&1; }
 check "options that are none leave the job alone" nonsense
 check "and are said: $(cat "$work/nonsense")" grep -q -- "--no-such" "$work/nonsense"
+
+# a folder for metrics that is absent or full is one line, and the job goes on
+unwritten() { DOUBLE_ID=metrics$1 HANGAR_METRICS_DIR=$2 HANGAR_OPTIONS="--out $work/unwritten" HANGAR_E2E=$token timeout 60 ${before:-} "$subject" 2 400 >"$work/unwritten.$1" 2>&1; }
+unwritten 1 /no/where &
+echo 'mount -t tmpfs -o size=4k tmpfs "$HANGAR_METRICS_DIR" && head -c 4096 /dev/zero >"$HANGAR_METRICS_DIR/all" && exec "$@"' >full.sh
+mkdir full
+[ "$(id -u)" != 0 ] || before="unshare -m bash $work/full.sh" unwritten 2 "$work/full"
+check "with a full folder for metrics a job goes on" [ $? = 0 ]
+wait $!
+check "with none it does, too" [ $? = 0 ]
+for i in 1 2; do
+	[ ! -e "$work/unwritten.$i" ] || check "and one line says why: $(cat "$work/unwritten.$i")" [ "$(grep -c '^hangar_run: writing .*/hangar-job-.*\.prom: No s' "$work/unwritten.$i")" = 1 ] &&
+		check "and no other" [ "$(wc -l <"$work/unwritten.$i")" = 1 ]
+done
 
 # other libraries' thread-local storage leaves no room for more: the library needs none of it
 check "no static thread-local storage" eval '! readelf -d "$BUILD/libhangar.so" | grep -q STATIC_TLS'

@@ -38,8 +38,8 @@ import csv
 rows = list(csv.DictReader(open('m.csv')))
 print(sorted({(r['name'], r['call'], r['rank'], r['calls']) for r in rows if r['call'] == 'AllReduce'}))")" = \
 	"[('dp', 'AllReduce', '-1', '800'), ('dp', 'AllReduce', '0', '800'), ('dp', 'AllReduce', '1', '800'), ('dp', 'AllReduce', '2', '800'), ('dp', 'AllReduce', '3', '800')]" ]
-check "metrics: $(head -c 300 m.prom)" grep -q '^hangar_meter_calls{number="0",communicator="dp",call="AllReduce"} 800$' m.prom
-check "metrics of a rank" grep -q '^hangar_meter_waited_ratio{number="0",communicator="dp",call="AllReduce",rank="3"} [0-9]' m.prom
+check "metrics: $(head -c 300 m.prom)" grep -q '^hangar_meter_calls{number="0",job="[0-9a-f]*",communicator="dp",call="AllReduce"} 800$' m.prom
+check "metrics of a rank" grep -q '^hangar_meter_waited_ratio{number="0",job="[0-9a-f]*",communicator="dp",call="AllReduce",rank="3"} [0-9]' m.prom
 if command -v promtool >/dev/null; then check "promtool" promtool check metrics <m.prom; fi
 check "a trace of all ranks" python3 -c "
 import json
@@ -65,7 +65,8 @@ meter --wait --quiet -- 2 100
 check "quiet: $(head -c 200 "$work/err")" [ ! -s "$work/err" ]
 
 # one long wait of a run of few seconds counts as itself, sampled or not
-meter --wait --fault=late:1@200,value=2 -- 2 400 sync
+meter --wait --every 0.5 --fault=late:1@200,value=2 -- 2 400 sync
+expect_err '^# meter: 0 calls, .*; rank 0 waits for rank 1, [01]\.[0-9] s$'
 expect_err '^# rank 0 waited most \([5-9][0-9]\.[0-9] %\), rank 1 least'
 
 # --wait ends as its command does

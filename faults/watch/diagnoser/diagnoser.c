@@ -283,6 +283,7 @@ static void on_late(void *ctx, const struct answer *answer)
 	struct diagnoser *self = ctx;
 
 	self->late = *answer;
+	self->late.said_ns = clock_ns();
 }
 
 static void on_came(void *ctx)

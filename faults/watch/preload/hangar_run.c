@@ -280,9 +280,11 @@ int main(int argc, char **argv)
 	struct arguments a = {
 		.run = { .timeout = 120, .slow_percent = 5, .slow_seconds = 60, .wait_fd = -1 }
 	};
+	const char *folder = getenv("HANGAR_METRICS_DIR");
 	struct launch launch;
 	int rc = 0;
 
+	a.run.meter.folder = folder && *folder ? folder : NULL;
 	if (argc > 1 && strcmp(argv[1], "--watch") == 0)
 		argv = run_apart_options(&argc, argv);
 	arguments_read(&table, argc, argv, &a);

@@ -56,6 +56,11 @@ import csv
 row = next(row for row in csv.DictReader(open('p.csv')) if row['call'] == 'AllReduce')
 print(0 < float(row['predicted_gbs']) < 1)")" = True ]
 
+# ranks that are ended while one is late, and further ones of the same command, which die of something else
+twice() { DOUBLE_ID=$$-twice timeout 60 "$BUILD/hangar_run" --wait --on-hang=kill --out again bash -c 'timeout 2 "$1" 3 40 asleep=2@9; exec "$1" 3 40 kill=0@3' - "$subject" >/dev/null 2>again.txt; }
+twice &
+twice=$!
+
 # graphs and groups count, too; a job of Slurm needs no --wait
 SLURM_JOB_ID=80 meter -- 2 100 graph pairs
 expect_err '^# ranks 0,1 +AllReduce +400 '
@@ -63,6 +68,10 @@ expect_err '^# ranks 0,1 +Send +100 '
 
 meter --wait --quiet -- 2 100
 check "quiet: $(head -c 200 "$work/err")" [ ! -s "$work/err" ]
+
+wait $twice
+check "what was late before is no verdict: $(grep -v '^# meter' again.txt)" \
+	[ "$(grep -c '^# late: rank 2' again.txt) $(grep -o 'class=[^ ]* ranks=[^ ]*' again.txt)" = "1 class=rank-killed ranks=0" ]
 
 # one long wait of a run of few seconds counts as itself, sampled or not
 meter --wait --every 0.5 --fault=late:1@200,value=2 -- 2 400 sync

@@ -432,6 +432,12 @@ void diagnoser_start(struct diagnoser *self)
 	task_begin(&self->counters); /* without it there is one reading only */
 }
 
+void diagnoser_forget(struct diagnoser *self)
+{
+	self->late.class = CLASS_OUTCOME;
+	self->differed.class = CLASS_OUTCOME;
+}
+
 void diagnoser_withdraw(struct diagnoser *self, const char *sentence)
 {
 	char path[sizeof(self->folder) + 16];

@@ -228,6 +228,7 @@ static void forget(struct runner *r)
 		fflush(stdout);
 	}
 	run_meter_end(&r->meter, &r->monitor);
+	diagnoser_forget(&r->diagnoser);
 	monitor_forget(&r->monitor);
 }
 

@@ -30,7 +30,7 @@ struct run_meter {
 	size_t ncalls;
 	const struct status_counts *counts; /* of the same ranks; borrowed */
 	struct run_alerts
-		alerts; /* beside the table in the metrics; the caller sets whom they are of */
+		alerts; /* beside the table in the metrics; the caller sets what they are of */
 	char *file;	/* in the folder; owned; NULL: nothing was written yet */
 	bool failed;	/* a file could not be written, as was said */
 };

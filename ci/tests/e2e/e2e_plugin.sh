@@ -166,6 +166,28 @@ done
 HANGAR_NEXT_PROFILER=${next}5.so NEXT_LOG=$work/struck tells 137 "class=p2p-unmatched ranks=1 .*pair=0>1" skip-recv=1@9 pairs sync
 check "a peer is known beside another plugin's handles: $(cat "$work/failed" 2>/dev/null)" [ ! -s "$work/failed" ]
 
+# ways in: NCCL's own file of settings, which the double reads as NCCL 2.28 does; a launcher with torchrun's variables; mpirun -x.
+# A task prolog of Slurm: e2e_slurm_end
+plugin=$("$BUILD/hangar_run" --plugin)
+check "hangar plugin prints a path: $plugin" [ "$plugin" = "$BUILD/libhangar.so" ]
+mkdir lone && cp "$BUILD/hangar_run" lone/
+check "and says why there is none" eval '! lone/hangar_run --plugin >lone/out 2>&1 && grep -q "^hangar_run: --plugin: .*libhangar.so: .*cannot open" lone/out'
+unset NCCL_PROFILER_PLUGIN
+export HANGAR_E2E=$token
+options() { echo "--on-hang=kill --timeout 3 --out $work/way.$1"; }
+printf '%s\n' '# a comment' "NCCL_PROFILER_PLUGIN=$plugin" "HANGAR_OPTIONS=$(options file)" "HANGAR_METRICS_DIR=$work/metrics" nonsense >nccl.conf
+NCCL_CONF_FILE=$work/nccl.conf DOUBLE_ID=file timeout 60 "$subject" 3 40 skip=1@7 >way.file.txt 2>&1 &
+TORCHELASTIC_RUN_ID=7 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511 NCCL_PROFILER_PLUGIN=$plugin HANGAR_METRICS_DIR=$work/metrics HANGAR_OPTIONS=$(options launcher) DOUBLE_ID=launcher \
+	timeout 60 python3 "$top_folder/ci/tests/preload/double/launcher.py" none - "$subject" 3 40 skip=1@7 >way.launcher.txt 2>&1 &
+timeout 60 mpirun -n 3 -x NCCL_PROFILER_PLUGIN="$plugin" -x HANGAR_OPTIONS="$(options mpirun)" -x DOUBLE_ID=mpirun -x HANGAR_METRICS_DIR="$work/metrics" \
+	-x LD_LIBRARY_PATH -x DOUBLE_DIR "$subject" 3 40 skip=1@7 >way.mpirun.txt 2>&1 &
+wait
+for way in file launcher mpirun; do
+	check "$way: $(head -c 400 way.$way.txt)" grep -q '^# verdict: outcome=hang class=skipped-call ranks=1 comm=0 seq=19 ' way.$way.txt
+	check "$way: evidence, and a gauge of it" eval '[ -s "way.$way/verdict.json" ] && grep -qs "^hangar_job_info.*evidence=\"$work/way.$way\"" metrics/*'
+done
+check "the job's name is a label" grep -qs '^hangar_hang_seconds{job="127.0.0.1:29511",' metrics/hangar-job-127.0.0.1:29511-*.prom
+
 # hangar_run --plugin: the same way; a fault needs the preloaded library
 check "--plugin and --fault is refused" [ "$("$BUILD/hangar_run" --plugin --fault=kill:1@3 true 2>/dev/null || echo $?)" = 2 ]
 ran() { ! HANGAR_E2E=$token DOUBLE_ID=ran NCCL_PROFILER_PLUGIN= timeout 60 "$BUILD/hangar_run" --plugin --wait --on-hang=kill --timeout 3 --out "$work/ran" "$subject" 3 40 kill=1@9 >"$work/ran.txt" 2>&1; }

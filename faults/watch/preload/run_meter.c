@@ -114,7 +114,7 @@ void run_meter_release(struct run_meter *m)
 	m->ncalls = 0;
 }
 
-/* Adds which rank all others wait for. Of other hosts' ranks that is not known. */
+/* Adds which rank all others wait for. It is not known where ranks of other hosts are. */
 static void print_awaited(const struct run_meter *m, const struct monitor *monitor, uint64_t now)
 {
 	bool *waits = must(calloc(2 * RANKS_MOST, sizeof(*waits))), *awaited = waits + RANKS_MOST;

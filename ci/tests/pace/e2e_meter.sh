@@ -57,7 +57,7 @@ row = next(row for row in csv.DictReader(open('p.csv')) if row['call'] == 'AllRe
 print(0 < float(row['predicted_gbs']) < 1)")" = True ]
 
 # ranks that are ended while one is late, and further ones of the same command, which die of something else
-twice() { DOUBLE_ID=$$-twice timeout 60 "$BUILD/hangar_run" --wait --on-hang=kill --out again bash -c 'timeout 2 "$1" 3 40 asleep=2@9; exec "$1" 3 40 kill=0@3' - "$subject" >/dev/null 2>again.txt; }
+twice() { DOUBLE_ID=$$-twice timeout 60 "$BUILD/hangar_run" --wait --on-hang=kill --out again bash -c 'timeout 2 "$1" 3 40 asleep=2@9; sleep 1.5; exec "$1" 3 40 kill=0@3' - "$subject" >/dev/null 2>again.txt; }
 twice &
 twice=$!
 
@@ -94,7 +94,7 @@ check "a command that is not there" [ $? = 127 ]
 
 # A slow rank ends --fail-slow with 15; where other programs have the cores it may be hidden: thrice.
 for _ in 1 2 3; do
-	meter --fail-slow --slow-seconds 2 --fault=slow-rank:1@1,by=8ms -- 2 500 sync
+	meter --fail-slow --slow-seconds 2 --on-verdict 'echo "$HANGAR_CLASS $HANGAR_RANKS $HANGAR_HOSTS $HANGAR_EVIDENCE" >hook.txt' --fault=slow-rank:1@1,by=8ms -- 2 500 sync
 	[ "$rc" -eq 0 ] || break
 done
 if [ "$rc" -eq 0 ]; then
@@ -104,6 +104,12 @@ else
 	expect_err '^# slow: rank 1 .*, the other waited [0-9.]+ % of the time in calls, which compute may hide'
 	expect_err '^# verdict: outcome=slow-rank class=slow-rank ranks=1 .* confidence=majority .* side=unknown'
 	check "no line: $(grep -m1 "^# slow: rank" "$work/err")" [ -z "$(grep '^# slow: rank 0 ' "$work/err")" ]
+	check "--on-verdict is told where: $(cat hook.txt)" [ "$(cat hook.txt)" = "slow-rank 1 $(hostname) $work/dir.$n" ]
+	check "a page says how slow" grep -q "^- Rank 1 ($(hostname)) came last to .* of .* sampled calls" "dir.$n/postmortem.md"
+	check "and verdict.json, what to do" python3 -c "
+import json
+v = json.load(open('dir.$n/verdict.json'))
+assert v['class'] == 'slow-rank' and v['culprit_hosts'] == '$(hostname)' and 'health' in v['prevention'], v"
 fi
 meter --fail-slow --fault=slow-rank:1@1,by=8ms -- 2 300 sync
 expect_rc 0

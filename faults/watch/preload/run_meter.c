@@ -114,7 +114,7 @@ void run_meter_release(struct run_meter *m)
 	m->ncalls = 0;
 }
 
-/* Adds which rank all others wait for. It is not known where ranks of other hosts are. */
+/* Which rank all others have waited for since the last line, or for a second. It is not known where ranks of other hosts are. */
 static void print_awaited(const struct run_meter *m, const struct monitor *monitor, uint64_t now)
 {
 	bool *waits = must(calloc(2 * RANKS_MOST, sizeof(*waits))), *awaited = waits + RANKS_MOST;
@@ -134,8 +134,9 @@ static void print_awaited(const struct run_meter *m, const struct monitor *monit
 			nawaited += awaited[v->rank] = true;
 		}
 	}
-	if (nwaits && nawaited && nwaits + nawaited == monitor->nranks && !monitor->input.nhosts)
-		printf("; %s wait%s for %s, %.1f s",
+	if (nwaits && nawaited && nwaits + nawaited == monitor->nranks && !monitor->input.nhosts &&
+	    seconds >= fmin(m->settings->every, 1))
+		printf("# meter: %s wait%s for %s, %.1f s\n",
 		       rank_list_words(waits, RANKS_MOST, words[0], sizeof(words[0])),
 		       nwaits == 1 ? "s" : "",
 		       rank_list_words(awaited, RANKS_MOST, words[1], sizeof(words[1])), seconds);
@@ -174,8 +175,8 @@ static void print_line(struct run_meter *m, struct monitor *monitor, uint64_t no
 		if (whole.most != whole.least)
 			printf("; so far rank %d %.1f to rank %d %.1f", whole.least,
 			       whole.least_percent, whole.most, whole.most_percent);
-		print_awaited(m, monitor, now);
 		printf("\n");
+		print_awaited(m, monitor, now);
 		fflush(stdout);
 	}
 	m->line_ns = now;

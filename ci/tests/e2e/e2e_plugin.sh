@@ -124,6 +124,17 @@ for i in 1 2; do
 		check "and no other" [ "$(wc -l <"$work/unwritten.$i")" = 1 ]
 done
 
+# variables that are nonsense: the job goes on, and a line a rank says so at most
+for set in HANGAR_RUNS=/dev/null/x HANGAR_RUN=x/y "HANGAR_RUN=$(printf 'x%.0s' {1..300})" HANGAR_FAULT=none HANGAR_SITES=zz "HANGAR_METRICS_DIR=$(printf '/x%.0s' {1..3000})" HANGAR_METRICS_DIR=/dev/null \
+	'HANGAR_OPTIONS=--timeout x' "HANGAR_OPTIONS=--out /dev/null/x" "HANGAR_OPTIONS=-- --" HANGAR_RENDEZVOUS=nonsense; do
+	nonsenses+=("$set")
+	env "$set" HANGAR_E2E=$token DOUBLE_ID=bad${#nonsenses[@]} timeout 60 "$subject" 2 100 >"bad.${#nonsenses[@]}" 2>&1 || echo "$?" >"bad.${#nonsenses[@]}.rc" &
+done
+wait
+for i in $(seq ${#nonsenses[@]}); do
+	check "${nonsenses[i - 1]:0:60}: exit $(cat "bad.$i.rc" 2>/dev/null): $(head -c 300 "bad.$i")" eval '[ ! -e "bad.$i.rc" ] && [ "$(wc -l <"bad.$i")" -le 2 ]'
+done
+
 # other libraries' thread-local storage leaves no room for more: the library needs none of it
 check "no static thread-local storage" eval '! readelf -d "$BUILD/libhangar.so" | grep -q STATIC_TLS'
 check "it stays mapped" grep -q NODELETE <(readelf -d "$BUILD/libhangar.so")
@@ -177,14 +188,21 @@ export HANGAR_E2E=$token
 options() { echo "--on-hang=kill --timeout 3 --out $work/way.$1"; }
 printf '%s\n' '# a comment' "NCCL_PROFILER_PLUGIN=$plugin" "HANGAR_OPTIONS=$(options file)" "HANGAR_METRICS_DIR=$work/metrics" nonsense >nccl.conf
 NCCL_CONF_FILE=$work/nccl.conf DOUBLE_ID=file timeout 60 "$subject" 3 40 skip=1@7 >way.file.txt 2>&1 &
-TORCHELASTIC_RUN_ID=7 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511 NCCL_PROFILER_PLUGIN=$plugin HANGAR_METRICS_DIR=$work/metrics HANGAR_OPTIONS=$(options launcher) DOUBLE_ID=launcher \
-	timeout 60 python3 "$top_folder/ci/tests/preload/double/launcher.py" none - "$subject" 3 40 skip=1@7 >way.launcher.txt 2>&1 &
+launch() { # NAME PORT WORD...
+	TORCHELASTIC_RUN_ID=7 MASTER_ADDR=127.0.0.1 MASTER_PORT=$2 NCCL_PROFILER_PLUGIN=$plugin HANGAR_METRICS_DIR=$work/metrics HANGAR_OPTIONS=$(options "$1") DOUBLE_ID=$1 \
+		timeout 60 python3 "$top_folder/ci/tests/preload/double/launcher.py" none - "$subject" 3 40 "${@:3}" >"way.$1.txt" 2>&1
+}
+# two jobs at once, and after one of them another at its port
+{ launch launcher 29511 skip=1@7; launch after 29511 skip=2@5; } &
+launch beside 29512 skip=2@3 &
 timeout 60 mpirun -n 3 -x NCCL_PROFILER_PLUGIN="$plugin" -x HANGAR_OPTIONS="$(options mpirun)" -x DOUBLE_ID=mpirun -x HANGAR_METRICS_DIR="$work/metrics" \
 	-x LD_LIBRARY_PATH -x DOUBLE_DIR "$subject" 3 40 skip=1@7 >way.mpirun.txt 2>&1 &
 wait
-for way in file launcher mpirun; do
-	check "$way: $(head -c 400 way.$way.txt)" grep -q '^# verdict: outcome=hang class=skipped-call ranks=1 comm=0 seq=19 ' way.$way.txt
-	check "$way: evidence, and a gauge of it" eval '[ -s "way.$way/verdict.json" ] && grep -qs "^hangar_job_info.*evidence=\"$work/way.$way\"" metrics/*'
+for way in file launcher mpirun after beside; do
+	case $way in after) wanted='hang class=skipped-call ranks=2 comm=0 seq=13' ;; beside) wanted='hang class=skipped-call ranks=2 comm=0 seq=7' ;; *) wanted='hang class=skipped-call ranks=1 comm=0 seq=19' ;; esac
+	check "$way: $(head -c 400 way.$way.txt)" [ "$(grep -c "^# verdict: outcome=$wanted " way.$way.txt) $(grep -c '^# verdict: ' way.$way.txt)" = "1 1" ]
+	[ $way = launcher ] || # the next job has its name, and its file
+		check "$way: evidence, and a gauge of it" eval '[ -s "way.$way/verdict.json" ] && grep -qs "^hangar_job_info.*evidence=\"$work/way.$way\"" metrics/*'
 done
 check "the job's name is a label" grep -qs '^hangar_hang_seconds{job="127.0.0.1:29511",' metrics/hangar-job-127.0.0.1:29511-*.prom
 

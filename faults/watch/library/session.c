@@ -169,8 +169,9 @@ static struct session *make_session(const char *key, bool start)
 	s->socket = join_monitor(key, start, fd);
 	close(fd);
 	if (s->socket < 0) {
-		say_once("no monitor %.40s on this host (%s): nothing is recorded", key,
-			 strerror(-s->socket));
+		if (s->socket != -ECANCELED)
+			say_once("no monitor %.40s on this host (%s): nothing is recorded", key,
+				 strerror(-s->socket));
 		munmap(memory, sizeof(*memory));
 		free(s);
 		return NULL;

@@ -131,6 +131,8 @@ static void check(struct argp_state *state, void *into)
 		argument_refuse(state, "--json goes with --status");
 	if (!a->command && !a->status && !a->watch && !a->plugin)
 		argument_refuse(state, "which command?");
+	if (a->watch && a->command)
+		argument_refuse(state, "HANGAR_OPTIONS: options alone, and no command");
 	if (a->plugin && a->run.fault)
 		argument_refuse(
 			state,

@@ -3,7 +3,7 @@ _hangar()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]:-} option words=''
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words="run status diagnose verify schedule log demo hang perf sweep plot page predict reconcile pairs preflight halves health gpu_check night compare tune scaling hang_bisect hang_reduce atlas help list"
+		words="run status plugin diagnose verify schedule log demo hang perf sweep plot page predict reconcile pairs preflight halves health gpu_check night compare tune scaling hang_bisect hang_reduce atlas help list"
 		mapfile -t COMPREPLY < <(compgen -W "$words $(hangar list 2>/dev/null)" -- "$word")
 		return
 	fi

@@ -11,14 +11,20 @@ cd "$work" || exit 1
 watchers() { pgrep -f -- "hangar_run --watch" | while read -r pid; do ! grep -qz "^HANGAR_E2E=$token$" "/proc/$pid/environ" || echo "$pid"; done; }
 unwatched() { [ -z "$(watchers)" ]; }
 
+# alert CLASS RANK FOLDER: a gauge says it in the metrics of the job whose evidence is there
+mkdir metrics
+alert() { grep -qsE "^hangar_(hang|died)_seconds\{job=\"[0-9a-f]{16}\",class=\"$1\",.*,rank=\"$2\",host=\"[^\"]+\"\} [0-9.]+$" $(grep -ls "^hangar_job_info{.*evidence=\"$3\"" metrics/*); }
+
 # tells CODE VERDICT WORD...: the subject with these words ends with CODE and a verdict that matches; an empty VERDICT: without a word
 tells() {
 	local code=$1 verdict=$2 n=$BASHPID rc
 	shift 2
-	HANGAR_OPTIONS="--on-hang=kill --timeout 3 --out $work/dir.$n" HANGAR_E2E=$token DOUBLE_ID=p$n timeout 60 ${before:-} "$subject" 4 40 halves "$@" >"$work/out.$n" 2>&1
+	HANGAR_METRICS_DIR=$work/metrics HANGAR_OPTIONS="--on-hang=kill --timeout 3 --out $work/dir.$n" HANGAR_E2E=$token DOUBLE_ID=p$n timeout 60 ${before:-} "$subject" 4 40 halves "$@" >"$work/out.$n" 2>&1
 	rc=$?
 	if [ $rc != "$code" ] || ! if [ -z "$verdict" ]; then [ ! -s "$work/out.$n" ]; else grep -q "^# verdict: .*$verdict" "$work/out.$n"; fi; then
 		echo "$* ended with $rc, not $code, or not '$verdict': $(head -c 400 "$work/out.$n")" >>"$work/failed"
+	elif [[ $verdict =~ class=([a-z0-9-]+)\ ranks=([0-9]) ]] && ! within 10 alert "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "$work/dir.$n"; then
+		echo "$*: no gauge of it" >>"$work/failed"
 	fi
 }
 # pidfds are refused (a seccomp filter, kernels before 5.3): ranks end all the same
@@ -104,6 +110,31 @@ nonsense() { HANGAR_OPTIONS="--no-such" HANGAR_E2E=$token DOUBLE_ID=nonsense tim
 check "options that are none leave the job alone" nonsense
 check "and are said: $(cat "$work/nonsense")" grep -q -- "--no-such" "$work/nonsense"
 
+# a folder for metrics that is absent or full is one line, and the job goes on
+unwritten() { DOUBLE_ID=metrics$1 HANGAR_METRICS_DIR=$2 HANGAR_OPTIONS="--out $work/unwritten" HANGAR_E2E=$token timeout 60 ${before:-} "$subject" 2 400 >"$work/unwritten.$1" 2>&1; }
+unwritten 1 /no/where &
+echo 'mount -t tmpfs -o size=4k tmpfs "$HANGAR_METRICS_DIR" && head -c 4096 /dev/zero >"$HANGAR_METRICS_DIR/all" && exec "$@"' >full.sh
+mkdir full
+[ "$(id -u)" != 0 ] || before="unshare -m bash $work/full.sh" unwritten 2 "$work/full"
+check "with a full folder for metrics a job goes on" [ $? = 0 ]
+wait $!
+check "with none it does, too" [ $? = 0 ]
+for i in 1 2; do
+	[ ! -e "$work/unwritten.$i" ] || check "and one line says why: $(cat "$work/unwritten.$i")" [ "$(grep -c '^hangar_run: writing .*/hangar-job-.*\.prom: No s' "$work/unwritten.$i")" = 1 ] &&
+		check "and no other" [ "$(wc -l <"$work/unwritten.$i")" = 1 ]
+done
+
+# variables that are nonsense: the job goes on, and a line a rank says so at most
+for set in HANGAR_RUNS=/dev/null/x HANGAR_RUN=x/y "HANGAR_RUN=$(printf 'x%.0s' {1..300})" HANGAR_FAULT=none HANGAR_SITES=zz "HANGAR_METRICS_DIR=$(printf '/x%.0s' {1..3000})" HANGAR_METRICS_DIR=/dev/null \
+	'HANGAR_OPTIONS=--timeout x' "HANGAR_OPTIONS=--out /dev/null/x" "HANGAR_OPTIONS=-- --" HANGAR_RENDEZVOUS=nonsense; do
+	nonsenses+=("$set")
+	env "$set" HANGAR_E2E=$token DOUBLE_ID=bad${#nonsenses[@]} timeout 60 "$subject" 2 100 >"bad.${#nonsenses[@]}" 2>&1 || echo "$?" >"bad.${#nonsenses[@]}.rc" &
+done
+wait
+for i in $(seq ${#nonsenses[@]}); do
+	check "${nonsenses[i - 1]:0:60}: exit $(cat "bad.$i.rc" 2>/dev/null): $(head -c 300 "bad.$i")" eval '[ ! -e "bad.$i.rc" ] && [ "$(wc -l <"bad.$i")" -le 2 ]'
+done
+
 # other libraries' thread-local storage leaves no room for more: the library needs none of it
 check "no static thread-local storage" eval '! readelf -d "$BUILD/libhangar.so" | grep -q STATIC_TLS'
 check "it stays mapped" grep -q NODELETE <(readelf -d "$BUILD/libhangar.so")
@@ -145,6 +176,35 @@ done
 # and the verdict is the same
 HANGAR_NEXT_PROFILER=${next}5.so NEXT_LOG=$work/struck tells 137 "class=p2p-unmatched ranks=1 .*pair=0>1" skip-recv=1@9 pairs sync
 check "a peer is known beside another plugin's handles: $(cat "$work/failed" 2>/dev/null)" [ ! -s "$work/failed" ]
+
+# ways in: NCCL's own file of settings, which the double reads as NCCL 2.28 does; a launcher with torchrun's variables; mpirun -x.
+# A task prolog of Slurm: e2e_slurm_end
+plugin=$("$BUILD/hangar_run" --plugin)
+check "hangar plugin prints a path: $plugin" [ "$plugin" = "$BUILD/libhangar.so" ]
+mkdir lone && cp "$BUILD/hangar_run" lone/
+check "and says why there is none" eval '! lone/hangar_run --plugin >lone/out 2>&1 && grep -q "^hangar_run: --plugin: .*libhangar.so: .*cannot open" lone/out'
+unset NCCL_PROFILER_PLUGIN
+export HANGAR_E2E=$token
+options() { echo "--on-hang=kill --timeout 3 --out $work/way.$1"; }
+printf '%s\n' '# a comment' "NCCL_PROFILER_PLUGIN=$plugin" "HANGAR_OPTIONS=$(options file)" "HANGAR_METRICS_DIR=$work/metrics" nonsense >nccl.conf
+NCCL_CONF_FILE=$work/nccl.conf DOUBLE_ID=file timeout 60 "$subject" 3 40 skip=1@7 >way.file.txt 2>&1 &
+launch() { # NAME PORT WORD...
+	TORCHELASTIC_RUN_ID=7 MASTER_ADDR=127.0.0.1 MASTER_PORT=$2 NCCL_PROFILER_PLUGIN=$plugin HANGAR_METRICS_DIR=$work/metrics HANGAR_OPTIONS=$(options "$1") DOUBLE_ID=$1 \
+		timeout 60 python3 "$top_folder/ci/tests/preload/double/launcher.py" none - "$subject" 3 40 "${@:3}" >"way.$1.txt" 2>&1
+}
+# two jobs at once, and after one of them another at its port
+{ launch launcher 29511 skip=1@7; launch after 29511 skip=2@5; } &
+launch beside 29512 skip=2@3 &
+timeout 60 mpirun -n 3 -x NCCL_PROFILER_PLUGIN="$plugin" -x HANGAR_OPTIONS="$(options mpirun)" -x DOUBLE_ID=mpirun -x HANGAR_METRICS_DIR="$work/metrics" \
+	-x LD_LIBRARY_PATH -x DOUBLE_DIR "$subject" 3 40 skip=1@7 >way.mpirun.txt 2>&1 &
+wait
+for way in file launcher mpirun after beside; do
+	case $way in after) wanted='hang class=skipped-call ranks=2 comm=0 seq=13' ;; beside) wanted='hang class=skipped-call ranks=2 comm=0 seq=7' ;; *) wanted='hang class=skipped-call ranks=1 comm=0 seq=19' ;; esac
+	check "$way: $(head -c 400 way.$way.txt)" [ "$(grep -c "^# verdict: outcome=$wanted " way.$way.txt) $(grep -c '^# verdict: ' way.$way.txt)" = "1 1" ]
+	[ $way = launcher ] || # the next job has its name, and its file
+		check "$way: evidence, and a gauge of it" eval '[ -s "way.$way/verdict.json" ] && grep -qs "^hangar_job_info.*evidence=\"$work/way.$way\"" metrics/*'
+done
+check "the job's name is a label" grep -qs '^hangar_hang_seconds{job="127.0.0.1:29511",' metrics/hangar-job-127.0.0.1:29511-*.prom
 
 # hangar_run --plugin: the same way; a fault needs the preloaded library
 check "--plugin and --fault is refused" [ "$("$BUILD/hangar_run" --plugin --fault=kill:1@3 true 2>/dev/null || echo $?)" = 2 ]

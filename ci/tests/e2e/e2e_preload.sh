@@ -240,14 +240,22 @@ END
 #!/bin/bash
 [[ $* == *show* ]] || exec echo "$@"
 printf 'NodeName=%s Arch=x86_64 NodeAddr=10.0.0.%s NodeHostName=%s Version=22\n' node1 1 node1 n2 2 node2.cluster node3 3 node3
+printf 'NodeName=%s Arch=x86_64 Reason=hangar: slow-rank of rank 1, /e [root@%s]\n' old 2020-01-01T00:00:00 new "$(date +%Y-%m-%dT%H:%M:%S)"
 END
-	chmod +x scontrol
+	printf '#!/bin/bash\n[ "$4" != -w ] || seq "${JOBS:-1}"\n' >squeue
+	chmod +x scontrol squeue
 	drained() { env HANGAR_EVIDENCE=/e HANGAR_RANKS=3 HANGAR_HOSTS=node2.cluster,node1 SCONTROL=./scontrol "$@" "$top_folder/ci/examples/drain-slurm"; }
 	check "a GPU's fault drains its node" [ "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=proved)" = \
 		"update nodename=n2,node1 state=drain reason=hangar: gpu-fault of rank 3, /e" ]
 	check "a host is known by its address" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10.0.0.3 HANGAR_RANKS=-)" = \
 		"update nodename=node3 state=drain reason=hangar: monitor-gone, /e" ]
 	check "a host that Slurm does not have" [ "$(drained HANGAR_CLASS=monitor-gone HANGAR_CONFIDENCE=proved HANGAR_HOSTS=10 2>&1)" = "drain-slurm: Slurm has no node 10" ]
+	slow() { drained SQUEUE=./squeue HANGAR_CLASS=slow-rank HANGAR_CONFIDENCE=proved HANGAR_HOSTS=node1 "$@" 2>&1; }
+	check "a slow rank's host on request" [ "$(slow SLOW_A_DAY=2)" = "update nodename=node1 state=drain reason=hangar: slow-rank of rank 3, /e" ]
+	check "not by itself" [ -z "$(slow)$(slow SLOW_A_DAY=0)" ]
+	check "no more a day than that" grep -q "^drain-slurm: 1 hosts are drained for slow ranks since .*, 1 may be: node1 is not$" <(slow SLOW_A_DAY=1)
+	check "not where another job runs" grep -q "^drain-slurm: node1 carries another job" <(slow SLOW_A_DAY=5 JOBS=2)
+	check "not by a majority" [ -z "$(slow SLOW_A_DAY=5 HANGAR_CONFIDENCE=majority)" ]
 	check "a program's does not" [ -z "$(drained HANGAR_CLASS=skipped-call HANGAR_CONFIDENCE=proved)" ]
 	check "what is not proved does not" [ -z "$(drained HANGAR_CLASS=gpu-fault HANGAR_CONFIDENCE=majority)" ]
 }

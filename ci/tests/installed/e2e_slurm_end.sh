@@ -1,6 +1,6 @@
 #!/bin/bash
 # e2e_slurm_end.sh: in a Slurm of two hosts a job of hangar_run ends by scancel, a time limit, preemption: no rank is to blame, whether the
-# ranks end at SIGTERM or stay until SIGKILL. A rank that dies meanwhile is named.
+# ranks end at SIGTERM or stay until SIGKILL. A rank that dies meanwhile is named, and one of a job that a task prolog has watched.
 # timeout: 600
 # alone: it installs packages and starts daemons
 # shellcheck source=ci/tests/installed/slurm.sh
@@ -54,6 +54,21 @@ submit killed -
 within 60 grep -q 'verdict' "$work/killed.log"
 holds "a rank that dies: $(cat "$work/killed.log")" grep -q '^# verdict: outcome=died class=rank-killed ranks=1 ' "$work/killed.log"
 scancel "$job"
+within 30 is_empty || fail "a job that goes on"
+
+# a job that knows nothing of hangar: a task prolog brings NCCL's plug-in to it
+export HANGAR_PLUGIN=$BUILD/libhangar.so METRICS=$work/own HANGAR_OPTIONS="--on-hang=kill --timeout 5 --out $work/own/prolog"
+cat >"$work/prolog.sh" <<END
+#!/bin/bash
+exec srun --task-prolog=$top_folder/ci/examples/task-prolog -N 2 -n 2 bash -c 'RANK=\$SLURM_PROCID WORLD_SIZE=2 DOUBLE_DIR=$work DOUBLE_ID=prolog MASTER_ADDR=$net.2 \
+	MASTER_PORT=\$((29500 + SLURM_JOB_ID)) exec $subject 2 1000000 sync skip=1@300'
+END
+job=$("${at_switch[@]}" sbatch --parsable -N 2 -n 2 -p main -o "$work/prolog.log" "$work/prolog.sh")
+within 90 grep -qs 'verdict' "$work/prolog.log"
+gauges() { inside 1 sh -c "cat $work/own/hangar-job-*.prom"; }
+holds "a task prolog: $(cat "$work/prolog.log")" grep -q '^# verdict: outcome=hang class=skipped-call ranks=- ' "$work/prolog.log" # a tie of two
+holds "its evidence" inside 1 test -s "$work/own/prolog/verdict.json"
+holds "its gauge: $(gauges)" grep -q '^hangar_hang_seconds{job="'"$net.2:$((29500 + job))"'",class="skipped-call",' <(gauges)
 within 30 is_empty || fail "a job that goes on"
 pause 2
 finish

@@ -94,6 +94,10 @@ static const struct {
 	{ { "memory|stalled_us 500001", "memory|available_kib 29", "memory|all_kib 1000" },
 	  "warn pressure: memory: processes waited 500001 us of 10.00 s for memory; "
 	  "warn pressure: memory: 29 of 1000 KiB of memory are left" },
+	{ { "memory|swapped 10000", "disks|io_stalled_us 2000000" }, "" },
+	{ { "memory|swapped 10001", "disks|io_stalled_us 2000001" },
+	  "warn pressure: memory: 10001 pages of memory moved to swap or back in 10.00 s; "
+	  "warn pressure: disks: processes waited 2000001 us of 10.00 s for disks" },
 	{ { "CPU|throttled 3" }, "warn cpu: CPU: CPUs were slowed down 3 times for heat" },
 };
 

@@ -55,7 +55,8 @@ UNIT_TEST(test_cpu, "CPUs")
 		  "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\n"
 		  "full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n",
 		  0 },
-		{ "/proc/vmstat", "pgfault 5\noom_kill 2\n", 0 },
+		{ "/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=78\n", 0 },
+		{ "/proc/vmstat", "pgfault 5\npswpin 6\npswpout 7\noom_kill 2\n", 0 },
 		{ "/proc/meminfo", "MemTotal:  8000 kB\nMemAvailable:   300 kB\n", 0 },
 		{ NULL, NULL, 0 },
 	};
@@ -68,6 +69,7 @@ UNIT_TEST(test_cpu, "CPUs")
 	UNIT_ALL(value("CPU", "cpus") == 2, value("CPU", "slowest_khz") == 800000,
 		 value("CPU", "max_khz") == 3900000, value("CPU", "throttled") == 4,
 		 value("memory", "stalled_us") == 77, value("memory", "oom_kills") == 2,
+		 value("disks", "io_stalled_us") == 78, value("memory", "swapped") == 13,
 		 value("memory", "all_kib") == 8000, value("memory", "available_kib") == 300);
 	tree_remove();
 }

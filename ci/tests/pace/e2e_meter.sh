@@ -38,8 +38,8 @@ import csv
 rows = list(csv.DictReader(open('m.csv')))
 print(sorted({(r['name'], r['call'], r['rank'], r['calls']) for r in rows if r['call'] == 'AllReduce'}))")" = \
 	"[('dp', 'AllReduce', '-1', '800'), ('dp', 'AllReduce', '0', '800'), ('dp', 'AllReduce', '1', '800'), ('dp', 'AllReduce', '2', '800'), ('dp', 'AllReduce', '3', '800')]" ]
-check "metrics: $(head -c 300 m.prom)" grep -q '^hangar_meter_calls{number="0",communicator="dp",call="AllReduce"} 800$' m.prom
-check "metrics of a rank" grep -q '^hangar_meter_waited_ratio{number="0",communicator="dp",call="AllReduce",rank="3"} [0-9]' m.prom
+check "metrics: $(head -c 300 m.prom)" grep -q '^hangar_meter_calls{number="0",job="[0-9a-f]*",communicator="dp",call="AllReduce"} 800$' m.prom
+check "metrics of a rank" grep -q '^hangar_meter_waited_ratio{number="0",job="[0-9a-f]*",communicator="dp",call="AllReduce",rank="3"} [0-9]' m.prom
 if command -v promtool >/dev/null; then check "promtool" promtool check metrics <m.prom; fi
 check "a trace of all ranks" python3 -c "
 import json
@@ -56,6 +56,11 @@ import csv
 row = next(row for row in csv.DictReader(open('p.csv')) if row['call'] == 'AllReduce')
 print(0 < float(row['predicted_gbs']) < 1)")" = True ]
 
+# ranks that are ended while one is late, and further ones of the same command, which die of something else
+twice() { DOUBLE_ID=$$-twice timeout 60 "$BUILD/hangar_run" --wait --on-hang=kill --out again bash -c 'timeout 2 "$1" 3 40 asleep=2@9; sleep 1.5; exec "$1" 3 40 kill=0@3' - "$subject" >/dev/null 2>again.txt; }
+twice &
+twice=$!
+
 # graphs and groups count, too; a job of Slurm needs no --wait
 SLURM_JOB_ID=80 meter -- 2 100 graph pairs
 expect_err '^# ranks 0,1 +AllReduce +400 '
@@ -64,8 +69,13 @@ expect_err '^# ranks 0,1 +Send +100 '
 meter --wait --quiet -- 2 100
 check "quiet: $(head -c 200 "$work/err")" [ ! -s "$work/err" ]
 
+wait $twice
+check "what was late before is no verdict: $(grep -v '^# meter' again.txt)" \
+	[ "$(grep -c '^# late: rank 2' again.txt) $(grep -o 'class=[^ ]* ranks=[^ ]*' again.txt)" = "1 class=rank-killed ranks=0" ]
+
 # one long wait of a run of few seconds counts as itself, sampled or not
-meter --wait --fault=late:1@200,value=2 -- 2 400 sync
+meter --wait --every 0.5 --fault=late:1@200,value=2 -- 2 400 sync
+expect_err '^# meter: rank 0 waits for rank 1, [012]\.[0-9] s$'
 expect_err '^# rank 0 waited most \([5-9][0-9]\.[0-9] %\), rank 1 least'
 
 # --wait ends as its command does
@@ -84,7 +94,7 @@ check "a command that is not there" [ $? = 127 ]
 
 # A slow rank ends --fail-slow with 15; where other programs have the cores it may be hidden: thrice.
 for _ in 1 2 3; do
-	meter --fail-slow --slow-seconds 2 --fault=slow-rank:1@1,by=8ms -- 2 500 sync
+	meter --fail-slow --slow-seconds 2 --on-verdict 'echo "$HANGAR_CLASS $HANGAR_RANKS $HANGAR_HOSTS $HANGAR_EVIDENCE" >hook.txt' --fault=slow-rank:1@1,by=8ms -- 2 500 sync
 	[ "$rc" -eq 0 ] || break
 done
 if [ "$rc" -eq 0 ]; then
@@ -94,6 +104,12 @@ else
 	expect_err '^# slow: rank 1 .*, the other waited [0-9.]+ % of the time in calls, which compute may hide'
 	expect_err '^# verdict: outcome=slow-rank class=slow-rank ranks=1 .* confidence=majority .* side=unknown'
 	check "no line: $(grep -m1 "^# slow: rank" "$work/err")" [ -z "$(grep '^# slow: rank 0 ' "$work/err")" ]
+	check "--on-verdict is told where: $(cat hook.txt)" [ "$(cat hook.txt)" = "slow-rank 1 $(hostname) $work/dir.$n" ]
+	check "a page says how slow" grep -q "^- Rank 1 ($(hostname)) came last to .* of .* sampled calls" "dir.$n/postmortem.md"
+	check "and verdict.json, what to do" python3 -c "
+import json
+v = json.load(open('dir.$n/verdict.json'))
+assert v['class'] == 'slow-rank' and v['culprit_hosts'] == '$(hostname)' and 'health' in v['prevention'], v"
 fi
 meter --fail-slow --fault=slow-rank:1@1,by=8ms -- 2 300 sync
 expect_rc 0

@@ -64,6 +64,14 @@ void read_cpu(const struct read_request *request, struct reading *m)
 	read_frequency(request->root, m);
 }
 
+static void take_vmstat(const char *text, struct reading *m)
+{
+	int64_t in = file_behind(text, "\npswpin "), out = file_behind(text, "\npswpout ");
+
+	reading_count(m, "memory", "oom_kills", file_behind(text, "\noom_kill "));
+	reading_count(m, "memory", "swapped", in < 0 || out < 0 ? -1 : in + out);
+}
+
 void read_memory(const struct read_request *request, struct reading *m)
 {
 	char text[8 << 10];
@@ -71,7 +79,9 @@ void read_memory(const struct read_request *request, struct reading *m)
 	if (file_text(request->root, text, sizeof(text), "/proc/pressure/memory") > 0)
 		reading_count(m, "memory", "stalled_us", file_behind(text, "total="));
 	if (file_text(request->root, text, sizeof(text), "/proc/vmstat") > 0)
-		reading_count(m, "memory", "oom_kills", file_behind(text, "\noom_kill "));
+		take_vmstat(text, m);
+	if (file_text(request->root, text, sizeof(text), "/proc/pressure/io") > 0)
+		reading_count(m, "disks", "io_stalled_us", file_behind(text, "total="));
 	if (file_text(request->root, text, sizeof(text), "/proc/meminfo") > 0) {
 		reading_state(m, "memory", "all_kib", file_behind(text, "MemTotal:"));
 		reading_state(m, "memory", "available_kib", file_behind(text, "MemAvailable:"));

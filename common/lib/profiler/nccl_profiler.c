@@ -73,7 +73,8 @@ static void set_mask(void)
 	next_profiler_asks(&next);
 	if (mask)
 		__atomic_store_n(mask,
-				 (heard ? EVENTS_HEARD : 0) | (asked ? EVENT_COLL | EVENT_P2P : 0) |
+				 (__atomic_load_n(&heard, __ATOMIC_RELAXED) ? EVENTS_HEARD : 0) |
+					 (asked ? EVENT_COLL | EVENT_P2P : 0) |
 					 (next_profiler_there() ? EVENT_GROUP_API | next : 0),
 				 __ATOMIC_RELAXED);
 }
@@ -186,9 +187,10 @@ static unsigned hear(void *context, uint64_t type, const void *event, uint64_t *
 {
 	void *own = type & EVENTS_HEARD ? next_profiler_own(context) : NULL;
 
-	return type == EVENT_GROUP_API && heard ? begin_group(event)
-	       : own				? listen_to(own, type, event, pair)
-						: 0;
+	return type == EVENT_GROUP_API && __atomic_load_n(&heard, __ATOMIC_RELAXED)
+		       ? begin_group(event)
+	       : own ? listen_to(own, type, event, pair)
+		     : 0;
 }
 
 static int start_event(int version, void *context, void **handle, const void *event)
@@ -258,7 +260,8 @@ static int init_5(void **context, uint64_t hash, int *mask, const char *name, in
 	const struct next_made made = { hash, name, nnodes, nranks, rank, logger };
 	void *comm = &nccl_listener ? nccl_listener.made(mask, hash, nranks, rank) : NULL;
 
-	heard = heard || comm;
+	if (comm)
+		__atomic_store_n(&heard, true, __ATOMIC_RELAXED);
 	comm = &nccl_listener ? next_profiler_init(comm, &made, nccl_listener.say) : comm;
 	init_1(context, mask);
 	*context = comm;

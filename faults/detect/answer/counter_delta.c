@@ -11,7 +11,7 @@
 /* The host's network first: a driver that is stuck keeps the rest. */
 static void read_counters(int fd, const void *arg)
 {
-	struct read_request request = { .readers = READ_TCP | READ_TRAFFIC, .root = "" };
+	struct read_request request = { .readers = READ_TCP | READ_TRAFFIC | READ_CPU, .root = "" };
 	struct nvml nvml;
 
 	reading_tell(fd, &request, 0);

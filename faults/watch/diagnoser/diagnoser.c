@@ -283,6 +283,7 @@ static void on_late(void *ctx, const struct answer *answer)
 	struct diagnoser *self = ctx;
 
 	self->late = *answer;
+	self->late.said_ns = clock_ns();
 }
 
 static void on_came(void *ctx)
@@ -429,6 +430,12 @@ void diagnoser_start(struct diagnoser *self)
 	folder_find_root(self);
 	self->counters = counter_delta_task(&self->site.gpus);
 	task_begin(&self->counters); /* without it there is one reading only */
+}
+
+void diagnoser_forget(struct diagnoser *self)
+{
+	self->late.class = CLASS_OUTCOME;
+	self->differed.class = CLASS_OUTCOME;
 }
 
 void diagnoser_withdraw(struct diagnoser *self, const char *sentence)

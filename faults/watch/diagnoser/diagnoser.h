@@ -63,5 +63,7 @@ void diagnoser_watch(void *self, struct monitor *monitor);
 /* lines.c: prints, once for a communicator, that ranks of this host have left the others' lines of code. */
 void lines_compare(struct diagnoser *self, const struct rank_view *views,
 		   const struct record_memory *const *memories, size_t n);
+/* The ranks have left: what was late or differed among them says nothing of those that come. */
+void diagnoser_forget(struct diagnoser *self);
 /* The verdict did not stand: the newest folder says so, in this sentence. The next has its own. */
 void diagnoser_withdraw(struct diagnoser *self, const char *sentence);

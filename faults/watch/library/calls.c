@@ -98,7 +98,8 @@ void call_record(struct made *made)
 	struct stamp *stamp;
 
 	made->recorded = true;
-	if (s->comms[made->number].held && !s->comms[made->number].told)
+	if (__atomic_load_n(&s->comms[made->number].held, __ATOMIC_RELAXED) &&
+	    !s->comms[made->number].told)
 		ask_held(s, made->number);
 	session_lock();
 	call.stream = session_stream(s, made->stream);
@@ -177,25 +178,26 @@ static const struct preload_call *last_like(const struct preload_call *calls, si
 	return call;
 }
 
-/* A non-blocking communicator's kernel comes later, by a thread of NCCL's: this is before it. */
+/* A non-blocking communicator's kernel comes later, by a thread of NCCL's: this is before it. That thread may release a call
+ * meanwhile: each call is taken by one of both. */
 static void hold(const struct preload_call *call)
 {
 	struct preload_comm *comm = &call->session->comms[call->comm];
+	uint64_t before;
 
-	if (comm->held)
-		record_publish(&times_of(call->session, comm->held)->covered_by, call->ticket);
-	comm->held = call->ticket;
-	comm->held_stream = call->stream;
+	__atomic_store_n(&comm->held_stream, call->stream, __ATOMIC_RELAXED);
+	before = __atomic_exchange_n(&comm->held, call->ticket, __ATOMIC_ACQ_REL);
+	if (before)
+		record_publish(&times_of(call->session, before)->covered_by, call->ticket);
 }
 
 void calls_release_held(struct session *s, int comm)
 {
 	struct preload_comm *c = &s->comms[comm];
-	uint64_t ticket = c->held;
+	uint64_t ticket = __atomic_exchange_n(&c->held, 0, __ATOMIC_ACQUIRE);
 
-	c->held = 0;
 	if (ticket)
-		device_done(s, ticket, comm, c->held_stream);
+		device_done(s, ticket, comm, __atomic_load_n(&c->held_stream, __ATOMIC_RELAXED));
 }
 
 void calls_mark(const struct preload_call *calls, size_t n, int rc)

@@ -119,13 +119,12 @@ static bool hits(struct session *s, int number, int size, int kind, uint64_t nth
 		   fault_spec_hits(&s->fault, &(struct fault_place){ rank, name, number, size, kind,
 								     nth, nth_kind });
 
-	if (hit && !s->struck)
+	if (hit && !__atomic_exchange_n(&s->struck, true, __ATOMIC_RELAXED))
 		say("rank %d: the fault that was asked for strikes %s %lu (%s) of communicator %d "
 		    "(%d ranks%s%s)",
 		    rank, kind < 0 ? "set-up" : "call", nth,
 		    kind < 0 ? "init" : call_kind_name((enum call_kind)kind), number, size,
 		    *name ? ", " : "", name);
-	s->struck |= hit;
 	return hit;
 }
 

@@ -173,7 +173,7 @@ bool plugin_alone(void);
  * say. */
 void watcher_key(char *key, size_t len);
 /* Starts the monitor of this host, for the run with this name, and waits until it listens. 0 or
- * a negative errno. */
+ * a negative errno: -ECANCELED, it has said why there is none. */
 int watcher_start(const char *key);
 
 /* Returns the n-th rank's of this process, NULL: there are not so many. */

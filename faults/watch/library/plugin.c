@@ -19,9 +19,11 @@ bool plugin_alone(void)
 {
 	/* RTLD_DEFAULT would find it in this library's own scope */
 	static void *program;
+	void *own = __atomic_load_n(&program, __ATOMIC_RELAXED);
 
-	program = program ? program : dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
-	return !symbol_in(program, "hangar_pause");
+	own = own ? own : dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
+	__atomic_store_n(&program, own, __ATOMIC_RELAXED);
+	return !symbol_in(own, "hangar_pause");
 }
 
 /* Returns true if the wrappers stand in front of this NCCL: they see all of it. */
@@ -50,7 +52,7 @@ static void *comm_made(const void *word, uint64_t hash, int nranks, int rank)
 	make_end(&m, NCCL_SUCCESS);
 	if (m.number >= 0) {
 		m.session->comms[m.number].told = true;
-		m.session->recorder.memory->header.told = 1;
+		__atomic_store_n(&m.session->recorder.memory->header.told, 1, __ATOMIC_RELAXED);
 		if (!plugin_alone())
 			say_once("NCCL is part of the program: recorded is what its profiler "
 				 "tells, and no fault reaches it");
@@ -77,7 +79,9 @@ static __thread struct {
 /* NCCL_IN_PROGRESS where a thread of NCCL's launches the kernels later. */
 static int result(void)
 {
-	return outermost.comm && outermost.comm->later ? NCCL_IN_PROGRESS : NCCL_SUCCESS;
+	return outermost.comm && __atomic_load_n(&outermost.comm->later, __ATOMIC_RELAXED)
+		       ? NCCL_IN_PROGRESS
+		       : NCCL_SUCCESS;
 }
 
 static void end_group(void)
@@ -202,7 +206,7 @@ static void launched(void *comm, void *stream)
 	(void)stream;
 	if (!s || outermost.open)
 		return;
-	s->comms[number].later = true;
+	__atomic_store_n(&s->comms[number].later, true, __ATOMIC_RELAXED);
 	calls_release_held(s, number);
 }
 

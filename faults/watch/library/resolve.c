@@ -13,9 +13,12 @@ static void *loaded(enum library_of library)
 {
 	static void *handles[LIBRARIES];
 
-	for (size_t i = 0; !handles[library] && i < 4 && names[library][i]; i++)
-		handles[library] = dlopen(names[library][i], RTLD_NOW | RTLD_NOLOAD);
-	return handles[library];
+	void *found = __atomic_load_n(&handles[library], __ATOMIC_RELAXED);
+
+	for (size_t i = 0; !found && i < 4 && names[library][i]; i++)
+		found = dlopen(names[library][i], RTLD_NOW | RTLD_NOLOAD);
+	__atomic_store_n(&handles[library], found, __ATOMIC_RELAXED);
+	return found;
 }
 
 typedef void *dlsym_fn(void *, const char *);
@@ -23,14 +26,16 @@ typedef void *dlsym_fn(void *, const char *);
 static dlsym_fn *real_dlsym(void)
 {
 	static dlsym_fn *kept;
+	dlsym_fn *found = __atomic_load_n(&kept, __ATOMIC_RELAXED);
 
-	if (!kept)
-		kept = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
-	if (!kept) /* before glibc 2.34, by machine */
-		kept = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-	if (!kept)
-		kept = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
-	return kept;
+	if (!found)
+		found = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	if (!found) /* before glibc 2.34, by machine */
+		found = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	if (!found)
+		found = (dlsym_fn *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.17");
+	__atomic_store_n(&kept, found, __ATOMIC_RELAXED);
+	return found;
 }
 
 /* The wrapper of a function of the loaded NCCL; NULL: none, or another NCCL is asked for. */
@@ -58,15 +63,16 @@ EXPORT void *dlsym(void *handle, const char *name)
 
 void *resolve(enum library_of library, const char *name, void **kept)
 {
-	void *handle;
+	void *handle, *found = __atomic_load_n(kept, __ATOMIC_RELAXED);
 
-	if (*kept)
-		return *kept;
+	if (found)
+		return found;
 	handle = loaded(library);
-	*kept = handle ? real_dlsym()(handle, name) : NULL;
-	if (!*kept) /* linked statically, or under another name */
-		*kept = real_dlsym()(RTLD_NEXT, name);
-	return *kept;
+	found = handle ? real_dlsym()(handle, name) : NULL;
+	if (!found) /* linked statically, or under another name */
+		found = real_dlsym()(RTLD_NEXT, name);
+	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
+	return found;
 }
 
 void *symbol_in(void *handle, const char *name)

@@ -65,8 +65,10 @@ static void identify(struct session *s, int rank, int nranks)
 	snprintf(library, sizeof(library), "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 	if (v == 0)
 		strcpy(library, "NCCL, by its profiler");
+	session_lock();
 	recorder_identify(&s->recorder, known ? own : rank, known ? size : nranks, 0, 1, local, "",
 			  library);
+	session_unlock();
 }
 
 /* ---- the monitor ---- */
@@ -169,8 +171,9 @@ static struct session *make_session(const char *key, bool start)
 	s->socket = join_monitor(key, start, fd);
 	close(fd);
 	if (s->socket < 0) {
-		say_once("no monitor %.40s on this host (%s): nothing is recorded", key,
-			 strerror(-s->socket));
+		if (s->socket != -ECANCELED)
+			say_once("no monitor %.40s on this host (%s): nothing is recorded", key,
+				 strerror(-s->socket));
 		munmap(memory, sizeof(*memory));
 		free(s);
 		return NULL;
@@ -217,8 +220,8 @@ struct session *session_of(const void *handle, int *number)
 	struct session *s;
 
 	for (int k = 0; handle && (s = session_nth(k)); k++)
-		for (int i = 0; i < s->ncomms; i++)
-			if (s->comms[i].handle == handle) {
+		for (int i = 0; i < __atomic_load_n(&s->ncomms, __ATOMIC_ACQUIRE); i++)
+			if (__atomic_load_n(&s->comms[i].handle, __ATOMIC_ACQUIRE) == handle) {
 				*number = i;
 				return s;
 			}
@@ -244,7 +247,7 @@ static int take_number(struct session *s)
 	int oldest = -1;
 
 	if (s->ncomms < RECORD_COMMS)
-		return s->ncomms++;
+		return __atomic_fetch_add(&s->ncomms, 1, __ATOMIC_RELEASE);
 	for (int i = 0; i < RECORD_COMMS; i++)
 		if (!s->comms[i].handle && h->inits[i].state != RECORD_COMM_INIT &&
 		    (oldest < 0 || h->inits[i].born < h->inits[oldest].born))
@@ -309,7 +312,9 @@ static void number_comm(struct making *m, uint64_t id, const struct nccl_config 
 	m->number = m->session ? take_number(m->session) : -1;
 	if (m->number >= 0) {
 		comm = &m->session->comms[m->number];
-		*comm = (struct preload_comm){ .id = id };
+		/* its handle is NULL, and others compare theirs with that meanwhile */
+		memset(&comm->context, 0, sizeof(*comm) - offsetof(struct preload_comm, context));
+		comm->id = id;
 		named = config && config->size >= sizeof(*config) && config->version >= 22700 &&
 			config->name;
 		snprintf(m->session->recorder.memory->names[m->number], RECORD_NAME, "%s",
@@ -405,7 +410,7 @@ void make_settle(const struct making *m, int rc)
 	}
 	preload_thread.inside--;
 	session_lock();
-	s->comms[m->number].handle = handle;
+	__atomic_store_n(&s->comms[m->number].handle, handle, __ATOMIC_RELEASE);
 	s->watch.comm(s->watch.ctx, (uint32_t)m->number,
 		      failed   ? COMM_FAILED
 		      : handle ? COMM_READY
@@ -440,7 +445,7 @@ void comm_ends(void *handle, enum comm_event event)
 	if (event == COMM_ABORTED)
 		note_left(s);
 	s->watch.comm(s->watch.ctx, (uint32_t)n, event, NULL);
-	s->comms[n].handle = NULL;
+	__atomic_store_n(&s->comms[n].handle, NULL, __ATOMIC_RELEASE);
 	stamp_comm_ends(s, n);
 	session_unlock();
 }

@@ -17,7 +17,7 @@
 
 static void give_up(struct session *s)
 {
-	s->stamps.broken = true;
+	__atomic_store_n(&s->stamps.broken, true, __ATOMIC_RELAXED);
 }
 
 /* Returns true if this call belongs to a block of its own communicator, or another one's is open. */
@@ -45,12 +45,17 @@ static bool is_allowed(struct stamps *st, uint64_t now)
 	return true;
 }
 
+static bool is_broken(const struct stamps *st)
+{
+	return __atomic_load_n(&st->broken, __ATOMIC_RELAXED);
+}
+
 static struct stamp *take(struct session *s, const struct made *made, uint64_t now)
 {
 	struct stamps *st = &s->stamps;
 	struct stamp *stamp;
 
-	if (st->broken || made->replayed ||
+	if (is_broken(st) || made->replayed ||
 	    !in_block(s, made, s->recorder.memory->header.comms[made->number].seq) ||
 	    !is_allowed(st, now) ||
 	    st->head - __atomic_load_n(&st->tail, __ATOMIC_ACQUIRE) == PRELOAD_STAMPS) {
@@ -73,14 +78,16 @@ static struct stamp *take(struct session *s, const struct made *made, uint64_t n
 struct stamp *stamp_take(struct session *s, const struct made *made)
 {
 	struct preload_comm *c = &s->comms[made->number];
+	struct stamp *stamp = __atomic_load_n(&c->stamp, __ATOMIC_RELAXED);
 
-	if (!c->stamp) {
-		c->stamp = take(s, made, clock_ns());
+	if (!stamp) {
+		stamp = take(s, made, clock_ns());
+		__atomic_store_n(&c->stamp, stamp, __ATOMIC_RELAXED);
 		made = NULL;
 	}
-	if (c->stamp)
-		c->stamp->calls++;
-	return made ? NULL : c->stamp;
+	if (stamp)
+		stamp->calls++;
+	return made ? NULL : stamp;
 }
 
 static void set_state(struct stamp *stamp, enum stamp_state state)
@@ -108,17 +115,16 @@ static bool record_event(struct session *s, const struct stamp *stamp, void **ev
 void stamp_begin(struct session *s, struct stamp *stamp)
 {
 	if (!record_event(s, stamp, &stamp->begin))
-		s->comms[stamp->comm].stamp = NULL;
+		__atomic_store_n(&s->comms[stamp->comm].stamp, NULL, __ATOMIC_RELAXED);
 }
 
 void stamp_end(struct session *s, uint64_t ticket, int comm, bool launched)
 {
 	struct preload_comm *c = &s->comms[comm];
-	struct stamp *stamp = c->stamp;
+	struct stamp *stamp = __atomic_exchange_n(&c->stamp, NULL, __ATOMIC_RELAXED);
 
 	if (!stamp)
 		return;
-	c->stamp = NULL;
 	stamp->ticket = ticket;
 	if (launched && record_event(s, stamp, &stamp->end)) {
 		set_state(stamp, STAMP_ENDED);
@@ -132,12 +138,12 @@ void stamp_end(struct session *s, uint64_t ticket, int comm, bool launched)
 void stamp_comm_ends(struct session *s, int comm)
 {
 	struct preload_comm *c = &s->comms[comm];
+	struct stamp *stamp = __atomic_exchange_n(&c->stamp, NULL, __ATOMIC_RELAXED);
 
 	s->stamps.open -= c->sampled;
 	c->sampled = false;
-	if (c->stamp)
-		set_state(c->stamp, STAMP_VOID);
-	c->stamp = NULL;
+	if (stamp)
+		set_state(stamp, STAMP_VOID);
 }
 
 static int elapsed(float *ms, void *from, void *to)
@@ -198,13 +204,13 @@ void stamps_read(struct session *s)
 	uint64_t now = clock_ns();
 	int mode = CU_CAPTURE_RELAXED;
 
-	if (st->broken || st->tail == __atomic_load_n(&st->head, __ATOMIC_ACQUIRE) ||
+	if (is_broken(st) || st->tail == __atomic_load_n(&st->head, __ATOMIC_ACQUIRE) ||
 	    now - __atomic_load_n(&st->read_ns, __ATOMIC_RELAXED) < READ_NS ||
 	    __atomic_exchange_n(&st->reading, 1, __ATOMIC_ACQUIRE))
 		return;
 	__atomic_store_n(&st->read_ns, now, __ATOMIC_RELAXED);
 	CALL(OF_CUDA, "cuThreadExchangeStreamCaptureMode", (int *), (&mode));
-	while (!st->broken && st->tail != __atomic_load_n(&st->head, __ATOMIC_ACQUIRE)) {
+	while (!is_broken(st) && st->tail != __atomic_load_n(&st->head, __ATOMIC_ACQUIRE)) {
 		struct stamp *stamp = &st->ring[st->tail % PRELOAD_STAMPS];
 		enum stamp_state state = __atomic_load_n(&stamp->state, __ATOMIC_ACQUIRE);
 

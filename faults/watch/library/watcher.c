@@ -141,7 +141,9 @@ static int run(const struct start *start)
 	munmap(stack, STACK);
 	while (pid > 0 && waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
 		;
-	return rc < 0 ? rc : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -ENOENT;
+	if (rc < 0 || !WIFEXITED(status))
+		return rc < 0 ? rc : -ENOENT;
+	return WEXITSTATUS(status) == 0 ? 0 : WEXITSTATUS(status) == 127 ? -ENOENT : -ECANCELED;
 }
 
 int watcher_start(const char *key)

@@ -115,8 +115,9 @@ char *meter_label(const struct meter_comm *comm, char *buf, size_t len);
 void meter_print(FILE *out, const struct meter *meter, int columns);
 /* A row for each communicator, kind and rank (-1: all of them); Prometheus text; Chrome's trace. */
 void meter_csv(FILE *out, const struct meter *meter);
-void meter_prometheus(FILE *out, const struct meter *meter);
 void meter_trace(FILE *out, const struct meter *meter);
+/* `job`: a label of each series; "": none. */
+void meter_prometheus(FILE *out, const struct meter *meter, const char *job);
 /* "1,234"; "1.23 GB" from bytes. Return buf, of METER_CELL bytes. */
 #define METER_CELL 24
 char *meter_count(double n, char *buf);

@@ -164,7 +164,8 @@ static void put_csv(FILE *out, const struct meter_row *r)
 	fputs("\n", out);
 }
 
-static void put_gauge(FILE *out, const struct meter_row *r, const char *name, double value)
+static void put_gauge(FILE *out, const char *job, const struct meter_row *r, const char *name,
+		      double value)
 {
 	char label[160], text[METER_CELL];
 
@@ -173,6 +174,8 @@ static void put_gauge(FILE *out, const struct meter_row *r, const char *name, do
 	snprintf(text, sizeof(text), "%zu", r->number);
 	fprintf(out, "hangar_%s", name);
 	prometheus_label(out, '{', "number", text);
+	if (job[0])
+		prometheus_label(out, ',', "job", job);
 	prometheus_label(out, ',', "communicator", meter_label(r->comm, label, sizeof(label)));
 	prometheus_label(out, ',', "call", call_kind_name((enum call_kind)r->kind));
 	snprintf(text, sizeof(text), "%d", r->rank);
@@ -202,7 +205,7 @@ void meter_csv(FILE *out, const struct meter *meter)
 	free(rows);
 }
 
-void meter_prometheus(FILE *out, const struct meter *meter)
+void meter_prometheus(FILE *out, const struct meter *meter, const char *job)
 {
 	size_t n;
 	struct meter_row *rows = meter_rows(meter, 0, &n);
@@ -215,12 +218,12 @@ void meter_prometheus(FILE *out, const struct meter *meter)
 		scale = prometheus_unit(name, sizeof(name));
 		prometheus_head(out, name, figures[f].help);
 		for (size_t i = 0; i < n; i++) {
-			put_gauge(out, &rows[i], name, figure(&rows[i], f) * scale);
+			put_gauge(out, job, &rows[i], name, figure(&rows[i], f) * scale);
 			for (int m = 0; f >= OF_RANK && m < rows[i].comm->n; m++) {
 				struct meter_row its = meter_member(meter, &rows[i], m);
 
 				if (its.rank >= 0)
-					put_gauge(out, &its, name, figure(&its, f) * scale);
+					put_gauge(out, job, &its, name, figure(&its, f) * scale);
 			}
 		}
 	}

@@ -197,11 +197,18 @@ static struct pace_named *named_rank(struct pace_watch *w, int32_t rank)
 	return NULL;
 }
 
-static const char *host_name(const struct pace_watch *w, int32_t rank)
+const char *pace_watch_host(const struct pace_watch *w, int32_t rank)
 {
 	bool known = rank >= 0 && rank < w->nranks && w->host_of[rank];
 
-	return known ? w->hosts[w->host_of[rank] - 1] : "host not known";
+	return known ? w->hosts[w->host_of[rank] - 1] : "";
+}
+
+static const char *host_name(const struct pace_watch *w, int32_t rank)
+{
+	const char *name = pace_watch_host(w, rank);
+
+	return name[0] ? name : "host not known";
 }
 
 /* The host all of whose ranks, two and more, are slow, and no others are; 0: there is none. */

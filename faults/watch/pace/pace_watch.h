@@ -61,6 +61,9 @@ void pace_watch_meter(struct pace_watch *w, struct record_memory *const *memorie
 /* Root: samples of a host's ranks, `bytes` of what its leader had in `sent`. Nothing in them is trusted. */
 void pace_watch_take(struct pace_watch *w, const char *host, const void *samples, size_t bytes);
 
+/* The name of a rank's host; "": not known. */
+const char *pace_watch_host(const struct pace_watch *w, int32_t rank);
+
 /* The run is over: prints the last figures of the ranks that were named, and what made all of them slow. Returns the
  * class, CLASS_OUTCOME where there is none, and the ranks "1,3" in `ranks`, "-" for none. */
 enum answer_class pace_watch_end(struct pace_watch *w, struct record_memory *const *memories,

@@ -1,5 +1,6 @@
 /* hangar_run.c: start any NCCL program with libhangar.so and a monitor beside it. This process
  * becomes the program: exit code, signals and output are the program's own. */
+#include <dlfcn.h>
 #include <libgen.h>
 
 #include "base/arguments.h"
@@ -13,6 +14,8 @@
 #include "preload/run_wait.h"
 #include "process/launch.h"
 
+#define PLUGIN_PATH 254 /* characters of a plugin's path that NCCL takes */
+
 struct arguments {
 	struct run_settings run;
 	bool wait, preflight;
@@ -21,7 +24,7 @@ struct arguments {
 	const char *which; /* run, NULL: all */
 	const char *
 		watch; /* a rank has started this: watch the run with this name, NULL: no rank has */
-	bool plugin;   /* load the library as NCCL's plugin, and not with the program */
+	bool plugin; /* load the library as NCCL's plugin, and not with the program; without a command: print its path */
 };
 
 static void take_on_hang(struct argp_state *state, void *into, const struct argument *row,
@@ -126,8 +129,10 @@ static void check(struct argp_state *state, void *into)
 
 	if (a->json && !a->status)
 		argument_refuse(state, "--json goes with --status");
-	if (!a->command && !a->status && !a->watch)
+	if (!a->command && !a->status && !a->watch && !a->plugin)
 		argument_refuse(state, "which command?");
+	if (a->watch && a->command)
+		argument_refuse(state, "HANGAR_OPTIONS: options alone, and no command");
 	if (a->plugin && a->run.fault)
 		argument_refuse(
 			state,
@@ -162,7 +167,7 @@ static const struct argument rows[] = {
 
 static const struct argument_table table = {
 	.program = "hangar_run",
-	.values = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]",
+	.values = "[--] COMMAND [ARGUMENT...]\n--status [PID|DIR]\n--plugin",
 	.rows = rows,
 	.n = LENGTH(rows),
 	.word = take_word,
@@ -189,6 +194,28 @@ static void set_library(bool plugin)
 		 others ? others : "");
 	setenv("LD_PRELOAD", value, 1);
 	nccl_profiler_offer();
+}
+
+/* Prints the path for NCCL_PROFILER_PLUGIN, which was loaded as NCCL does. */
+static int print_plugin(void)
+{
+	const char *why = "it has no ncclProfiler_v6";
+	char path[4096];
+	void *library;
+
+	if (!file_beside(path, sizeof(path), "libhangar.so"))
+		return OUTCOME_UNSUPPORTED;
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		why = dlerror();
+	else if (dlsym(library, "ncclProfiler_v6"))
+		why = strlen(path) > PLUGIN_PATH ? "NCCL takes a path of 254 characters" : NULL;
+	if (why) {
+		fprintf(stderr, "hangar_run: --plugin: %s: %s\n", path, why);
+		return OUTCOME_UNSUPPORTED;
+	}
+	puts(path);
+	return 0;
 }
 
 /* With --out NCCL's own log stands in that folder: its rings belong to the evidence. The user's own settings stay. */
@@ -280,9 +307,11 @@ int main(int argc, char **argv)
 	struct arguments a = {
 		.run = { .timeout = 120, .slow_percent = 5, .slow_seconds = 60, .wait_fd = -1 }
 	};
+	const char *folder = getenv("HANGAR_METRICS_DIR");
 	struct launch launch;
 	int rc = 0;
 
+	a.run.meter.folder = folder && *folder ? folder : NULL;
 	if (argc > 1 && strcmp(argv[1], "--watch") == 0)
 		argv = run_apart_options(&argc, argv);
 	arguments_read(&table, argc, argv, &a);
@@ -290,6 +319,8 @@ int main(int argc, char **argv)
 		return run_status_ask(a.which, a.json);
 	if (a.watch)
 		return watch_apart(&a);
+	if (a.plugin && !a.command)
+		return print_plugin();
 	argv += a.command;
 	a.run.argc = argc - a.command;
 	a.run.argv = argv;

@@ -146,10 +146,10 @@ char **run_apart_options(int *argc, char **argv)
 		bytes = 0;
 	words = must(calloc((size_t)*argc + argz_count(text, bytes) + 1, sizeof(*words)));
 	words[n++] = argv[0];
-	for (char *word = NULL; (word = argz_next(text, bytes, word));)
-		words[n++] = word;
 	for (int i = 1; i < *argc; i++)
 		words[n++] = argv[i];
+	for (char *word = NULL; (word = argz_next(text, bytes, word));)
+		words[n++] = word;
 	*argc = (int)n;
 	return words;
 }

@@ -21,5 +21,5 @@ void run_apart_look(void);
 char **run_apart_command(int *argc);
 
 /* The command line of this program: `argv` with the words of HANGAR_OPTIONS, parted by blanks,
- * behind the first. Allocated once, never freed. */
+ * behind them. Allocated once, never freed. */
 char **run_apart_options(int *argc, char **argv);

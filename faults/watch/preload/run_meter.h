@@ -1,6 +1,7 @@
 /* run_meter.h: what a run's calls cost, while it runs and at its end: lines, a table, files. */
 #pragma once
 
+#include "preload/run_alerts.h"
 #include "preload/status.h"
 #include "watch/monitor.h"
 
@@ -8,6 +9,7 @@
 struct meter_settings {
 	double every; /* seconds from one line to the next */
 	const char *metrics, *csv, *trace;
+	const char *folder; /* HANGAR_METRICS_DIR: a file of this job and host is in it */
 	const struct meter_model *model; /* NULL: no predictions */
 };
 
@@ -26,7 +28,11 @@ struct run_meter {
 	double seconds;
 	struct run_meter_call *calls; /* by rank; owned */
 	size_t ncalls;
-	bool failed; /* a file could not be written, as was said */
+	const struct status_counts *counts; /* of the same ranks; borrowed */
+	struct run_alerts
+		alerts; /* beside the table in the metrics; the caller sets what they are of */
+	char *file;	/* in the folder; owned; NULL: nothing was written yet */
+	bool failed;	/* a file could not be written, as was said */
 };
 
 /* At each tick of the monitor; after a verdict, when it has no ticks and samples would be lost; the files alone, at a
@@ -35,6 +41,9 @@ void run_meter_step(struct run_meter *meter, struct monitor *monitor, uint64_t n
 void run_meter_look(struct run_meter *meter, struct monitor *monitor);
 void run_meter_save(struct run_meter *meter, struct monitor *monitor);
 void run_meter_end(struct run_meter *meter, struct monitor *monitor);
+
+/* A verdict was printed: the metrics have it from now on. */
+void run_meter_note(struct run_meter *meter, const struct answer *verdict);
 
 /* At each tick, behind status_count(): how long ranks are in calls that take long, and wait there. */
 void run_meter_count(struct run_meter *meter, struct monitor *monitor,

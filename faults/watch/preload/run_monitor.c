@@ -79,15 +79,18 @@ static void again(void *arg, char *command, size_t len, int nranks)
 		     (const char *const *)settings->argv);
 }
 
-/* The diagnoser's part of the client knows the evidence, this one the user's command. */
+/* The diagnoser's part of the client knows the evidence, this one the metrics and the user's command. */
 static void on_printed(void *ctx, const struct answer *verdict)
 {
 	const struct diagnoser *self = ctx;
-	const struct run_settings *settings = self->site.arg;
+	struct runner *r = (struct runner *)((char *)ctx - offsetof(struct runner, diagnoser));
 	char hosts[1024];
 
+	run_meter_note(&r->meter, verdict);
+	if (!r->settings->on_verdict)
+		return;
 	report_hosts_of(&self->evidence, verdict->ranks, verdict->hosts, hosts, sizeof(hosts));
-	run_hook_start(settings->on_verdict, verdict, hosts);
+	run_hook_start(r->settings->on_verdict, verdict, hosts);
 }
 
 /* ---- the loop ---- */
@@ -198,6 +201,8 @@ static void watch_again(struct runner *r, double seconds)
 	printf("# %s\n", line);
 	fflush(stdout);
 	diagnoser_withdraw(&r->diagnoser, line);
+	r->meter.alerts.withdrawn = seconds;
+	run_meter_save(&r->meter, &r->monitor);
 	monitor_again(&r->monitor);
 	r->reported = false;
 }
@@ -223,6 +228,7 @@ static void forget(struct runner *r)
 		fflush(stdout);
 	}
 	run_meter_end(&r->meter, &r->monitor);
+	diagnoser_forget(&r->diagnoser);
 	monitor_forget(&r->monitor);
 }
 
@@ -258,8 +264,8 @@ static void step(struct runner *r)
 		return;
 	r->reported = exit_code != 0;
 	if (r->reported) {
-		act(r);
 		run_meter_save(&r->meter, &r->monitor);
+		act(r);
 	} else {
 		forget(r);
 	}
@@ -361,8 +367,7 @@ static int open_monitor(struct runner *r)
 
 	if (r->settings->quiet)
 		config.client.late = NULL;
-	if (r->settings->on_verdict)
-		config.client.printed = on_printed;
+	config.client.printed = on_printed;
 	rc = monitor_open(&r->monitor, &config, NULL, -1, &err);
 
 	if (rc < 0 && rc != -EADDRINUSE)
@@ -374,6 +379,11 @@ static int open_monitor(struct runner *r)
 static _Noreturn void watch(struct runner *r)
 {
 	diagnoser_start(&r->diagnoser);
+	r->meter.alerts = (struct run_alerts){ .job = r->jobs.own.name,
+					       .key = r->settings->key,
+					       .evidence = &r->diagnoser.evidence,
+					       .late = &r->diagnoser.late,
+					       .verdict.outcome = OUTCOME_OK };
 	r->began_ns = clock_ns();
 	watch_command(r);
 	if (r->monitor.nranks) /* a signal ended all, which is no verdict */

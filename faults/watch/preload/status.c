@@ -19,6 +19,7 @@ void status_count(struct status_counts *counts, const struct progress *p, double
 			awaited |= progress_waits_for(p, k, i) == PROGRESS_YES;
 		}
 		counts[i].waits = waits;
+		counts[i].is_awaited = awaited;
 		counts[i].waited += waits ? seconds : 0;
 		counts[i].awaited += awaited ? seconds : 0;
 	}

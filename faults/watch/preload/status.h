@@ -9,7 +9,7 @@
 struct status_counts {
 	double waited;	/* seconds in which it was in a call that another rank had not come to */
 	double awaited; /* in which it was that other one */
-	bool waits;	/* at the last count */
+	bool waits, is_awaited;			      /* at the last count */
 	uint64_t done[VIEW_COMMS];		      /* calls that were over at the last look */
 	double before[VIEW_COMMS], bytes[VIEW_COMMS]; /* of all calls at the last look, and since */
 };

@@ -175,6 +175,19 @@ static size_t lost_links(const struct monitor *m, int *links, size_t room)
 	return n;
 }
 
+/* The line of a slow rank, and of the host that has it, are evidence. */
+static void note_pace(const struct pace_watch *pace, struct answer *verdict)
+{
+	char who[96], line[sizeof(verdict->notes[0])];
+
+	for (size_t i = 0; i < pace->nnamed && i < ANSWER_NOTES / 2; i++) {
+		const struct pace_finding *f = &pace->named[i].finding;
+
+		snprintf(who, sizeof(who), "Rank %d (%s)", f->rank, pace_watch_host(pace, f->rank));
+		answer_note(verdict, "%s.", pace_line(f, who, line, sizeof(line) - 1));
+	}
+}
+
 /* A run that is well otherwise: slow ranks are printed, and make the outcome where that is asked for. */
 static void judge_pace(struct monitor *m, struct answer *verdict)
 {
@@ -197,6 +210,17 @@ static void judge_pace(struct monitor *m, struct answer *verdict)
 			verdict->confidence = CONFIDENCE_MAJORITY;
 		}
 	snprintf(verdict->ranks, sizeof(verdict->ranks), "%s", ranks);
+	note_pace(&m->pace, verdict);
+}
+
+/* A run that ended well was not looked at so far. */
+static void look_at_slow(struct monitor *m, const struct answer *verdict,
+			 const struct rank_view *views, size_t n)
+{
+	struct answer ignored = *verdict;
+
+	ignored.outcome = OUTCOME_OK;
+	refine(m, &ignored, views, n);
 }
 
 /* Prints the verdict and ends the run everywhere. `closer`: there is evidence to save. The diagnoser looks after the
@@ -209,6 +233,10 @@ static void end(struct monitor *m, struct answer *verdict, const struct rank_vie
 	char *lines = NULL;
 
 	judge_pace(m, verdict);
+	if (verdict->outcome == OUTCOME_SLOW_RANK) {
+		look_at_slow(m, verdict, views, n);
+		closer = true;
+	}
 	snprintf(verdict->job, sizeof(verdict->job), "%s", m->config.job ? m->config.job : "");
 	if (closer && client->reserve_folder)
 		client->reserve_folder(client->ctx, verdict, m->root.known ? m->input.name : NULL);

@@ -102,43 +102,13 @@ static bool print_group(FILE *out, const struct nccl_wait *w, int n)
 	return *w->group || behind == n;
 }
 
-/* One communicator of ncclras: n counts of its ranks. Those that have launched the fewest lag, however many they are. */
-static void print_ras(FILE *out, const struct nccl_ras *ras, int n)
-{
-	const struct nccl_ras *least = ras;
-	int all = 0;
-
-	for (int i = 0; i < n; i++) {
-		least = ras[i].at < least->at ? &ras[i] : least;
-		all += ras[i].count;
-	}
-	fprintf(out, "hang: %s, by ncclras: %d of %d ranks lag\n", ras->op, least->count, all);
-	for (int i = 0; i < n; i++) {
-		fprintf(out, "  %d rank%s ha%s come to operation %ld%s", ras[i].count,
-			ras[i].count == 1 ? "" : "s", ras[i].count == 1 ? "s" : "ve", ras[i].at,
-			&ras[i] == least ? ": behind" : "");
-		nccl_print_ranks(out, ras[i].n_ranks ? ", " : "", ras[i].ranks, ras[i].n_ranks);
-		fprintf(out, "\n");
-	}
-	fprintf(out,
-		"  ncclras names the fewer ranks, which are %s: what holds the %d that lag is in "
-		"their stacks and logs.\n",
-		least->n_ranks ? "the ones behind" : "not to blame for being ahead", least->count);
-}
-
 #define GROUPS_SHOWN 6
 void nccl_log_print_hang(FILE *out, const struct nccl_log *log)
 {
 	int groups = 0;
 	bool compared = false;
 
-	for (int i = 0, end; i < log->n_ras; i = end) {
-		for (end = i + 1; end < log->n_ras && log->ras[end].op == log->ras[i].op &&
-				  !log->ras[end - 1].n_ranks;
-		     end++)
-			;
-		print_ras(out, &log->ras[i], end - i);
-	}
+	nccl_print_ras(out, log);
 	for (int i = 0, end; i < log->n_waits; i = end) {
 		for (end = i; end < log->n_waits && log->waits[end].group == log->waits[i].group;
 		     end++)

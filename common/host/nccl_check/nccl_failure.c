@@ -40,6 +40,11 @@ const struct nccl_warning *nccl_log_failure(const struct nccl_log *log)
 	return first;
 }
 
+bool nccl_log_failed(const struct nccl_log *log)
+{
+	return nccl_log_failure(log) || log->n_waits || log->n_ras || log->traceback_ended;
+}
+
 /* A build's folders stand before the file. */
 static const char *short_where(const char *where)
 {

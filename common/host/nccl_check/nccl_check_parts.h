@@ -16,6 +16,9 @@ void nccl_print_ras(FILE *out, const struct nccl_log *log);
 void nccl_lint_node(const struct nccl_log *log, const struct nccl_comm *comm, bool steps_known,
 		    struct nccl_lint *out);
 
+/* nccl_check_node.c: returns true if a setting turns P2P between GPUs off. */
+bool nccl_p2p_is_off(const struct nccl_log *log);
+
 /* nccl_log_lint.c: a finding, on a channel's ring (-1: on none). The same line for several channels is kept once. */
 void nccl_lint_add(struct nccl_lint *out, enum nccl_finding_kind kind, int channel,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -24,7 +24,7 @@ static int load(const struct input *in, struct evidence *e, struct error *err)
 	int rc;
 
 	if (in->log)
-		return evidence_load_logs(e, in->paths, in->n, err);
+		return evidence_load_logs(e, in->paths, in->n, false, err);
 	if (!has_evidence(in->paths[0]))
 		return evidence_load_torch(e, in->paths[0], err);
 	rc = evidence_load_all(e, in->paths, in->n, err);

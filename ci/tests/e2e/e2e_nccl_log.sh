@@ -140,6 +140,14 @@ expect_rc 11 '--json'
 expect_out '^ "ranks": "35",$'
 expect_out '^ "fix": "Look at the peer'
 holds '--json is not as the schema of a verdict says' python3 ci/tests/rig/schema.py faults/detect/answer/verdict.schema.json "$work/out"
+for asked in "$nccl_log --json" "$BUILD/hang_diagnose --log --json"; do
+	# shellcheck disable=SC2086
+	run $asked "$logs/ras-one-behind.log"
+	expect_rc 11 "$asked"
+	expect_out '^ "outcome": "error",$' "$asked"
+	expect_out 'behind, rank 6 ' "$asked"
+	holds "$asked is not as the schema says" python3 ci/tests/rig/schema.py faults/detect/answer/verdict.schema.json "$work/out"
+done
 run "$nccl_log" --json "$log"
 expect_rc 0 '--json of a log without a failure'
 expect_out '^ "outcome": "ok",$'

@@ -143,7 +143,11 @@ by_themselves() {
 }
 flight by_themselves
 
-status() { timeout 5 "$BUILD/hangar_run" --status "$@"; }
+joined() { sed -z 's/\n#   / /g'; } # lines that go on
+status() (
+	set -o pipefail
+	timeout 5 "$BUILD/hangar_run" --status "$@" | joined
+)
 
 # --status and SIGUSR1: while a rank is away, from another shell; and after the verdict, which leaves the job alone
 asked() {
@@ -160,7 +164,7 @@ asked() {
 r = json.loads(sys.stdin.read())
 sys.exit(r["communicators"][0]["missing"] != [2] or r["ranks"][0]["waits_for"] != [2] or r["ranks"][2]["call"] is not None)' < <(status --json "$work/dir.status")
 	check "it says who has not come: $(head -c 900 "$work/status")" grep -q "^# communicator 0 of ranks 0-3: all completed call [0-9]* at least, came to call 598.*: ranks 0,1,3, not yet: rank 2" "$work/status"
-	check "and who waits for whom" grep -q "^# rank 0 .* s on its GPU behind .* of communicator 0, for rank 2; waited for others [1-9]" "$work/status"
+	check "and who waits for whom" grep -q "^# ranks\? 0[,0-9]* .* s on its GPU behind .* of communicator 0, for rank 2; waited for others [1-9]" "$work/status"
 	kill -USR1 "$(sed -n 's/.*hangar_run pid \([0-9]*\),.*/\1/p' "$work/status")"
 	check "SIGUSR1 says the same on standard error" within 5 grep -q "^# communicator 0 .* not yet: rank 2" "$work/told"
 	check "the verdict comes as without" within 20 grep -q "^# verdict: .*class=missing-call ranks=2 " "$work/told"
@@ -456,7 +460,7 @@ check "a healthy job of two hosts has its table alone" is_well
 on_both hosts-skip 40 halves skip=3@7
 wait "${pids[@]}"
 on_both hosts-asleep 40 halves asleep=3@9
-on_host_2() { nsenter -t "$(cat "$work/host2.pid")" -n -m -u -p -- "$BUILD/hangar_run" --status >"$work/status" 2>&1 && grep -q "^# rank 3 (node2 .*; in misbehave" "$work/status" && grep -q "$@"; }
+on_host_2() { nsenter -t "$(cat "$work/host2.pid")" -n -m -u -p -- "$BUILD/hangar_run" --status 2>&1 | joined >"$work/status" && grep -q "^# rank 3 (node2 .*; in misbehave" "$work/status" && grep -q "$@"; }
 check "--status on host 2 knows the ranks of host 1" within 3 on_host_2 "^# communicator 0 of ranks 0-3: .* came to call 25.*: ranks 0-2, not yet: rank 3" "$work/status"
 wait "${pids[@]}"
 for i in 1 2; do

@@ -1,7 +1,9 @@
 """test_torch_dumps.py: hang_diagnose --torch on Flight Recorder dumps that are made here from the documented format (those
 that PyTorch itself wrote are in torch_recorded.tar.xz), and on hostile, cut and foreign files."""
 # timeout: 750
+import contextlib
 import importlib.util
+import io
 import itertools
 import json
 import os
@@ -536,13 +538,23 @@ class Dumps(unittest.TestCase):
         script = sys.modules["torch_dumps"] = importlib.util.module_from_spec(spec)  # children send what it defines
         spec.loader.exec_module(script)
         script.CALLS_COMPARED = 1  # the least of each: 64
+        script.MANY = 20
+
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
 
         def waits(r):
             for n in range(300):
                 r.call(state="completed" if r.rank != 3 or n < 100 else "scheduled")
         self.play(waits, {"0": range(20)}, ranks=20)
         self.put("nccl_trace_rank_7", b"no dump")
-        dumps, remarks = script.read(self.dir)
+        with contextlib.redirect_stderr(Terminal()) as shown:
+            dumps, remarks = script.read(self.dir)
+        self.assertRegex(shown.getvalue(), r"^\r\[#? *\] 1 of 20 dumps are read(.*\r)*\r\x1b\[K$")
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            script.read(self.dir)
+        self.assertEqual(shown.getvalue(), "", "no terminal")
         self.assertEqual(list(dumps), [r for r in range(20) if r != 7])
         self.assertEqual([len(d.calls) for r, d in dumps.items() if r != 3], [64] * 18)
         self.assertEqual((len(dumps[3].calls), dumps[3].calls[0].seqs[0]), (200 + script.BEFORE, 101 - script.BEFORE))

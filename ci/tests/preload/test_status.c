@@ -11,6 +11,7 @@ static struct rank_view views[RANKS];
 static struct status_counts counts[RANKS];
 static struct status_rank ranks[RANKS];
 static struct record_memory memory;
+static double still;
 
 /* Rank i has made `made` calls; the device tells of the one behind `done` by call `told`; done == made: none open. */
 static void set_rank(int i, uint64_t made, uint64_t done, uint64_t told)
@@ -47,11 +48,30 @@ static void set_rank(int i, uint64_t made, uint64_t done, uint64_t told)
 		(struct status_rank){ v, &counts[i], i == 2 ? "step (train.py:9)" : "" };
 }
 
+/* Lines that go on are joined; none is too long. */
+static void unfold(char *text)
+{
+	char *to = text;
+
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		CU_ASSERT_TRUE(strcspn(line, "\n") <= STATUS_WIDTH);
+	for (const char *from = text; *from; from++)
+		if (strncmp(from, "\n#   ", 5) == 0) {
+			*to++ = ' ';
+			from += 4;
+		} else {
+			*to++ = *from;
+		}
+	*to = '\0';
+}
+
 /* Returns true if this is a line of what is printed. */
 static bool says(const char *line)
 {
-	char *text = UNIT_PRINTED(out, status_print(out, ranks, RANKS, 2)), wanted[300];
+	char *text = UNIT_PRINTED(out, still = status_print(out, ranks, RANKS, 2)), wanted[300];
 	bool found;
+
+	unfold(text);
 
 	snprintf(wanted, sizeof(wanted), "# %s\n", line);
 	found = strstr(text, wanted);
@@ -74,9 +94,31 @@ UNIT_TEST(test_missing, "a rank that has not come")
 		 says("rank 2 (node1 pid 102): in no call; made its last, Broadcast count 8 float "
 		      "sum, 1.0 s ago; waited for others 0 % of the time, others for it 25 %; in "
 		      "step (train.py:9)"),
-		 says("rank 3 (node1 pid 103): 2.5 s on its GPU behind AllReduce count 8 float "
+		 says("ranks 0,1,3 (node1): each 2.5 s on its GPU behind AllReduce count 8 float "
 		      "sum, call 51 to 53 of communicator 0, for rank 2; waited for others 25 % of "
-		      "the time, others for it 0 %"));
+		      "the time, others for it 0 %"),
+		 still == 0);
+}
+
+/* Ranks that wait alike have one line with the ranges of their figures; where calls stand still no rate is said. */
+UNIT_TEST(test_still, "calls that stand still")
+{
+	for (int i = 0; i < RANKS; i++)
+		set_rank(i, i == 2 ? 52 : 54, i == 2 ? 52 : 50, 53);
+	views[0].waited = 7.25;
+	views[1].waited = views[3].waited = 8;
+	counts[3].waited = 2;
+	strcpy(views[1].host, "node2");
+	UNIT_ALL(says("communicator 0 of ranks 0-3: all completed call 50 at least, came to call "
+		      "53: ranks 0,1,3, not yet: rank 2; no call over for 7.2 s"),
+		 says("ranks 0,1,3 (several hosts): each 7.2 to 8.0 s on its GPU behind AllReduce "
+		      "count 8 float sum, call 51 to 53 of communicator 0, for rank 2; waited for "
+		      "others 0 to 100 % of the time, others for it 0 %"),
+		 fabs(still - 7.25) < 0.01);
+	views[1].waited = 1; /* a call that has just begun */
+	CU_ASSERT_TRUE(says("communicator 0 of ranks 0-3: all completed call 50 at least, came to "
+			    "call 53: ranks 0,1,3, not yet: rank 2; 6 calls/s, 1.5 GB/s"));
+	CU_ASSERT_TRUE(still == 0);
 }
 
 UNIT_TEST(test_json, "the same as JSON")

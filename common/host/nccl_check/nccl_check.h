@@ -8,6 +8,9 @@ enum nccl_class nccl_warning_class(const struct nccl_warning *warning);
 /* The failure that explains the others, by class, then time, then place in the log; NULL: the log holds none. */
 const struct nccl_warning *nccl_log_failure(const struct nccl_log *log);
 
+/* Returns true if the log tells of a failure or a hang: a line of NCCL's, of PyTorch's watchdog, of ncclras, a traceback. */
+bool nccl_log_failed(const struct nccl_log *log);
+
 enum nccl_verdict { NCCL_RATIONAL, NCCL_IRRATIONAL, NCCL_CANNOT_SAY };
 
 enum nccl_finding_kind {

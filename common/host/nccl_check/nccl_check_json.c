@@ -49,7 +49,7 @@ static json_t *hosts(const struct nccl_log *log)
 void nccl_log_print_json(FILE *out, const struct nccl_log *log)
 {
 	const struct nccl_warning *first = nccl_log_failure(log);
-	bool failed = first || log->n_waits || log->traceback_ended;
+	bool failed = nccl_log_failed(log);
 	char rank[16] = "-", library[64];
 	int nranks = log->n_comms ? log->comms[0].nranks : 0;
 	json_t *all, *lines = sentences(log);

@@ -404,6 +404,9 @@ static void lint_missing(struct linter *lint)
 		missing(lint, "no Channel and no Ring lines: %s",
 			started && started == lint->comm->n_members
 				? "its init had not come to them when the log ended"
+			: nccl_comm_member(lint->comm, 0)
+				? "rank 0's lines here hold none: they are cut, or subsystems INIT "
+				  "and GRAPH are off"
 				: "rank 0's log, or subsystems INIT and GRAPH, are not here");
 	if (lint->open)
 		missing(lint,
@@ -418,7 +421,7 @@ static void lint_missing(struct linter *lint)
 	if (lint->away.n)
 		missing(lint, "no line of %s is here, which would tell the host",
 			rank_list_words(lint->away.in, lint->away.nranks, ranks, sizeof(ranks)));
-	if (lint->shared)
+	if (lint->shared && !nccl_p2p_is_off(lint->log))
 		missing(lint,
 			"all steps inside hosts that are here go through host memory, and nothing "
 			"says how far GPUs are apart (nvidia-smi topo -m; topo -p2p r)");

@@ -98,6 +98,26 @@ struct steps {
 	const char *host; /* of the first one over sockets */
 };
 
+/* ": NCCL found no device on HOST" of hosts that say so, in `text`; "" of none. */
+static void without_words(const struct nccl_log *log, char *text, size_t len)
+{
+	const char *first = NULL;
+	int n = 0;
+
+	*text = '\0';
+	for (int i = 0; i < log->n_facts; i++) {
+		const struct nccl_fact *fact = &log->facts[i];
+
+		if (!strstr(fact->text, "No device") || (first && fact->text != first))
+			continue;
+		first = fact->text;
+		if (n++ < HOSTS_SHOWN)
+			text_add(text, len, "%s%s", n > 1 ? ", " : "", fact->host);
+	}
+	if (n > HOSTS_SHOWN)
+		text_add(text, len, " and %d more", n - HOSTS_SHOWN);
+}
+
 static struct steps count_net(const struct nccl_comm *comm)
 {
 	struct steps steps = { .host = NULL };
@@ -124,7 +144,7 @@ static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
 			 struct nccl_lint *out)
 {
 	const char *device = NULL;
-	char why[160];
+	char why[160], hosts[320];
 	bool without = false;
 
 	if (steps->sockets == 0 || !steps->host)
@@ -136,6 +156,7 @@ static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
 		without |= log->facts[i].host == steps->host &&
 			   strstr(log->facts[i].text, "No device");
 	why_set(log, "NCCL_IB_DISABLE NCCL_NET", why, sizeof(why));
+	without_words(log, hosts, sizeof(hosts));
 	if (device)
 		nccl_lint_add(out, NCCL_FOUND, -1,
 			      "data between hosts go over TCP sockets, though %s has %s%s",
@@ -144,7 +165,7 @@ static void lint_sockets(const struct nccl_log *log, const struct steps *steps,
 		nccl_lint_add(out, NCCL_FOUND, -1,
 			      "data between hosts go over TCP sockets: NCCL found no InfiniBand or "
 			      "RoCE device on %s (in a container, /dev/infiniband may be missing)",
-			      steps->host);
+			      hosts);
 	else
 		nccl_lint_add(out, NCCL_FOUND, -1, "data between hosts go over TCP sockets%s", why);
 }
@@ -246,6 +267,21 @@ static void lint_setting(const struct nccl_log *log, const struct nccl_comm *com
 		nccl_lint_add(out, NCCL_MISSING, -1, "%s: %s is set", cause->what, text);
 	else if (cause->class != NCCL_QUIET)
 		nccl_lint_add(out, NCCL_NOTE, -1, "%s: %s is set", cause->what, text);
+}
+
+bool nccl_p2p_is_off(const struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_settings; i++) {
+		const struct nccl_cause *cause;
+		char text[400];
+
+		snprintf(text, sizeof(text), "%s=%s", log->settings[i].name,
+			 log->settings[i].value);
+		cause = nccl_cause_of(log, "", text, NCCL_PIN, 0);
+		if (cause && cause->class == NCCL_NO_P2P)
+			return true;
+	}
+	return false;
 }
 
 /* NVLS channels that a device promised, and that the communicator does not have. */

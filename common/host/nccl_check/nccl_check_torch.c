@@ -31,23 +31,47 @@ static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 	free(ranks);
 }
 
-/* Ranks 0 to the highest one that wrote nothing of this group, if the group is the job's. */
+/* How many ranks the group has, by what they gather or scatter; 0: the line does not say. */
+static int64_t members_told(const struct nccl_wait *wait)
+{
+	const bool gathers = nccl_has(wait->op, "ALLGATHER|ALL_GATHER");
+	const int64_t whole = gathers ? wait->numel_out : wait->numel_in;
+	const int64_t part = gathers ? wait->numel_in : wait->numel_out;
+
+	if ((!gathers && !nccl_has(wait->op, "REDUCE_SCATTER")) || part <= 0 || whole % part)
+		return 0;
+	return whole / part;
+}
+
+/* Ranks that wrote nothing of this group, if the group is the job's: up to its number, else to the highest one that did. */
 static void print_silent(FILE *out, const struct nccl_wait *waits, int n)
 {
 	bool silent[RANKS_SHOWN];
 	char names[128];
-	int last = 0;
+	int64_t ranks = 0;
 
 	memset(silent, true, sizeof(silent));
 	for (int i = 0; i < n; i++) {
+		int64_t told = members_told(&waits[i]);
+
 		if (waits[i].place != waits[i].rank || waits[i].rank >= RANKS_SHOWN)
 			return;
 		silent[waits[i].rank] = false;
-		last = waits[i].rank > last ? waits[i].rank : last;
+		ranks = waits[i].rank >= ranks ? waits[i].rank + 1 : ranks;
+		ranks = told > ranks && told <= RANKS_SHOWN ? told : ranks;
 	}
-	if (last >= n && last - n < 64)
+	if (ranks > n)
 		fprintf(out, "  no line here of this group from %s\n",
-			rank_list_words(silent, last, names, sizeof(names)));
+			rank_list_words(silent, (int)ranks, names, sizeof(names)));
+}
+
+/* Where all wait in a group's first call it is often not the program. */
+static void print_first(FILE *out)
+{
+	fprintf(out,
+		"  It is the group's first call, in which its connections are made: the network "
+		"between its ranks may hold it (NCCL_DEBUG=INFO says over what), or a rank "
+		"without a line here.\n");
 }
 
 /* A root, or all others, may leave such a call before the rest. */
@@ -99,31 +123,9 @@ static bool print_group(FILE *out, const struct nccl_wait *w, int n)
 		print_at(out, w + i, end - i);
 	}
 	print_silent(out, w, n);
+	if (unknown < n && behind == n - unknown && !lacking && nccl_wait_at(&w[unknown]) == 1)
+		print_first(out);
 	return *w->group || behind == n;
-}
-
-/* One communicator of ncclras: n counts of its ranks. Those that have launched the fewest lag, however many they are. */
-static void print_ras(FILE *out, const struct nccl_ras *ras, int n)
-{
-	const struct nccl_ras *least = ras;
-	int all = 0;
-
-	for (int i = 0; i < n; i++) {
-		least = ras[i].at < least->at ? &ras[i] : least;
-		all += ras[i].count;
-	}
-	fprintf(out, "hang: %s, by ncclras: %d of %d ranks lag\n", ras->op, least->count, all);
-	for (int i = 0; i < n; i++) {
-		fprintf(out, "  %d rank%s ha%s come to operation %ld%s", ras[i].count,
-			ras[i].count == 1 ? "" : "s", ras[i].count == 1 ? "s" : "ve", ras[i].at,
-			&ras[i] == least ? ": behind" : "");
-		nccl_print_ranks(out, ras[i].n_ranks ? ", " : "", ras[i].ranks, ras[i].n_ranks);
-		fprintf(out, "\n");
-	}
-	fprintf(out,
-		"  ncclras names the fewer ranks, which are %s: what holds the %d that lag is in "
-		"their stacks and logs.\n",
-		least->n_ranks ? "the ones behind" : "not to blame for being ahead", least->count);
 }
 
 #define GROUPS_SHOWN 6
@@ -132,13 +134,7 @@ void nccl_log_print_hang(FILE *out, const struct nccl_log *log)
 	int groups = 0;
 	bool compared = false;
 
-	for (int i = 0, end; i < log->n_ras; i = end) {
-		for (end = i + 1; end < log->n_ras && log->ras[end].op == log->ras[i].op &&
-				  !log->ras[end - 1].n_ranks;
-		     end++)
-			;
-		print_ras(out, &log->ras[i], end - i);
-	}
+	nccl_print_ras(out, log);
 	for (int i = 0, end; i < log->n_waits; i = end) {
 		for (end = i; end < log->n_waits && log->waits[end].group == log->waits[i].group;
 		     end++)

@@ -40,6 +40,11 @@ const struct nccl_warning *nccl_log_failure(const struct nccl_log *log)
 	return first;
 }
 
+bool nccl_log_failed(const struct nccl_log *log)
+{
+	return nccl_log_failure(log) || log->n_waits || log->n_ras || log->traceback_ended;
+}
+
 /* A build's folders stand before the file. */
 static const char *short_where(const char *where)
 {
@@ -94,6 +99,30 @@ static bool is_alike(const struct nccl_warning *a, const struct nccl_warning *b)
 	return a->cause && b->cause && strcmp(a->cause->what, b->cause->what) == 0;
 }
 
+#define HOSTS 8
+
+/* The other hosts on which a process failed so, where no line says a rank. */
+static void print_hosts_alike(FILE *out, const struct nccl_log *log,
+			      const struct nccl_warning *first)
+{
+	const char *hosts[HOSTS];
+	int n = 0, k;
+
+	for (int i = 0; i < log->n_warnings && n < HOSTS; i++) {
+		const struct nccl_warning *w = &log->warnings[i];
+
+		if (!is_alike(w, first) || w->host == first->host || !*w->host || *w->host == '?')
+			continue;
+		for (k = 0; k < n && hosts[k] != w->host; k++)
+			;
+		if (k == n)
+			hosts[n++] = w->host;
+	}
+	for (k = 0; k < n; k++)
+		fprintf(out, "%s%s%s", k ? ", " : "  the same on ", hosts[k],
+			k == n - 1 ? "\n" : "");
+}
+
 /* The other ranks that failed as this one did. */
 static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl_warning *first)
 {
@@ -112,6 +141,8 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 	}
 	nccl_print_ranks(out, "  the same on ", ranks, n);
 	fputs(n > 0 ? "\n" : "", out);
+	if (n == 0)
+		print_hosts_alike(out, log, first);
 	free(ranks);
 }
 

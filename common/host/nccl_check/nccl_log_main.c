@@ -82,11 +82,9 @@ int main(int argc, char **argv)
 		nccl_log_print_json(stdout, &arguments.log);
 	else if (err->code == 0)
 		nccl_log_print(stdout, &arguments.log, arguments.topo ? &topo : NULL);
-	code = err->code ? (int)err->outcome
-	       : nccl_log_failure(&arguments.log) || arguments.log.n_waits || arguments.log.n_ras ||
-			       arguments.log.traceback_ended
-		       ? OUTCOME_ERROR
-		       : OUTCOME_OK;
+	code = err->code			 ? (int)err->outcome
+	       : nccl_log_failed(&arguments.log) ? OUTCOME_ERROR
+						 : OUTCOME_OK;
 	error_print(err, "nccl_log");
 	nccl_log_release(&arguments.log);
 	return code;

@@ -307,6 +307,8 @@ void nccl_log_init(struct nccl_log *log)
 {
 	*log = (struct nccl_log){ .raw = must(calloc(1, sizeof(*log->raw))),
 				  .rows = must(malloc(sizeof(*log->rows))) };
+	log->raw->ras.host = "";
+	log->raw->ras.rank = -1;
 	rows_init(log->rows);
 	nccl_causes_init(log);
 }

@@ -179,12 +179,24 @@ struct nccl_fact {
 	const char *kind, *text, *host;
 };
 
-/* How many ranks have launched how many calls of a kind, as ncclras prints it, and those of them that it names. */
+enum nccl_ras_kind {
+	NCCL_RAS_CALLS, /* so many ranks have launched `at` calls of the kind `text` */
+	NCCL_RAS_STATES,
+	NCCL_RAS_ERRORS,
+	NCCL_RAS_SILENT, /* gave no answer */
+	NCCL_RAS_DEAD
+};
+
+/* An answer of ncclras about so many ranks, or processes, and those of them that it names. */
 struct nccl_ras {
-	const char *op;
+	enum nccl_ras_kind kind;
+	int block;	  /* entries of one block are of the same communicator and question */
+	const char *text; /* the call, state or error; "ranks", "job processes" */
 	int64_t at;
-	int count; /* of ranks */
+	int count;
 	int *ranks, n_ranks;
+	const char *host; /* and process of the first that it names; NULL: it says none */
+	int64_t pid;
 };
 
 struct nccl_setting {
@@ -202,7 +214,7 @@ struct nccl_log {
 	struct nccl_nic *nics;	 /* by index, name and host */
 	struct nccl_fact *facts; /* by kind, text and host */
 	int n_nics, n_facts;
-	struct nccl_ras *ras; /* by communicator, as they stand there */
+	struct nccl_ras *ras; /* by block, as they stand there */
 	int n_ras;
 	struct nccl_wait *waits; /* by group and rank */
 	int n_waits;

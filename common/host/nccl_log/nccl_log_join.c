@@ -254,6 +254,7 @@ void nccl_log_join(struct nccl_log *log)
 		join_rings(comm);
 	}
 	nccl_torch_join(log);
+	nccl_ras_join(log);
 	nccl_node_join(log);
 	SORT_UNIQUE(log->paths, log->n_paths, by_path);
 	SORT_UNIQUE(log->settings, log->n_settings, by_setting);

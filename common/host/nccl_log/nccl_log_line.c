@@ -362,31 +362,6 @@ static void on_failure(struct nccl_log *log, const char *line, size_t len)
 
 #define FOREIGN_BYTES 4096 /* longer lines of a program are data */
 
-/* The counts of a communicator stand one below the other; the ranks that it names are the fewer ones. */
-static void on_ras(struct nccl_log *log, const struct found *found)
-{
-	struct nccl_ras *last = log->n_ras ? &log->ras[log->n_ras - 1] : NULL, *few = last;
-
-	if (found->row->kind == ROW_ras) {
-		raw_add(log->ras, log->n_ras,
-			(struct nccl_ras){ .op = found_text(log, found, FIELD_op), .at = -1 });
-	} else if (found->row->kind == ROW_ras_at && last && last->n_ranks == 0) {
-		struct nccl_ras new = { .op = last->op,
-					.at = found_number(found, FIELD_number, 10, -1),
-					.count = small(found, FIELD_count, 0) };
-
-		if (last->at < 0)
-			*last = new;
-		else
-			raw_add(log->ras, log->n_ras, new);
-	} else if (found->row->kind == ROW_ras_rank && last) {
-		if (log->n_ras > 1 && few[-1].op == few->op && few[-1].count < few->count)
-			few--;
-		if (few->n_ranks < few->count)
-			raw_add(few->ranks, few->n_ranks, small(found, FIELD_rank, 0));
-	}
-}
-
 static void take_program_line(struct nccl_log *log, const char *line, size_t len)
 {
 	struct found found;
@@ -401,7 +376,7 @@ static void take_program_line(struct nccl_log *log, const char *line, size_t len
 	else if (found.row->kind == ROW_progress)
 		nccl_torch_progress(log, &found, line);
 	else if (found.row->kind != ROW_failure)
-		on_ras(log, &found);
+		nccl_ras_take(log, &found);
 	else
 		on_failure(log, line, len);
 }

@@ -52,6 +52,13 @@ struct nccl_log_raw {
 	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
 	char *torn;  /* a wrapped line whose rest has not come yet; NULL: none */
 	struct nccl_open_trace *traces; /* NULL: none was open yet */
+	struct {
+		int blocks;
+		bool open; /* JSON's lines are ncclras' */
+		int rank;
+		const char *host;
+		int64_t pid;
+	} ras;
 };
 
 /* One NCCL message: text without its prefix. */
@@ -90,6 +97,11 @@ void nccl_torch_join(struct nccl_log *log);
 /* Which of two waits comes first: by the call, then those that have not made it. */
 int nccl_wait_by_call(const struct nccl_wait *x, const struct nccl_wait *y);
 void nccl_torch_release(struct nccl_log_raw *raw);
+
+/* nccl_log_ras.c: a line of what ncclras prints. Then what JSON says of kinds of calls of which all ranks have launched as many
+ * goes. */
+void nccl_ras_take(struct nccl_log *log, const struct found *found);
+void nccl_ras_join(struct nccl_log *log);
 
 /* nccl_cause.c: the built-in table; peer and device that a warning names. */
 void nccl_causes_init(struct nccl_log *log);

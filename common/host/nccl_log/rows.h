@@ -12,7 +12,8 @@
 	X(fact, message) X(counts, message) X(timings, message) X(paths, message) \
 	X(network, message) X(home, message) X(nics, message) X(speed, message) X(gdr, message) \
 	X(setting, message) X(call, message) X(api, message) X(init, message) \
-	X(comm, message) X(choice, message) X(trace, message) X(ras, program) X(ras_at, program) X(ras_rank, program) X(traceback, program) \
+	X(comm, message) X(choice, message) X(trace, message) X(ras, program) X(ras_at, program) \
+	X(ras_rank, program) X(ras_json, program) X(ras_count, program) X(traceback, program) \
 	X(timeout, program) X(progress, program) X(failure, program) X(torn, torn) X(path, path) \
 	X(nic, nic) X(step, step) X(peer, peer) X(device, device) X(within, within) \
 	X(address, address) X(aftermath, aftermath)

@@ -415,5 +415,6 @@ void evidence_release(struct evidence *evidence)
 	}
 	free(evidence->ranks);
 	free(evidence->ras);
+	free(evidence->said);
 	memset(evidence, 0, sizeof(*evidence));
 }

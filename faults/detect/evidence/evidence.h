@@ -68,6 +68,7 @@ struct evidence {
 	char token[20];	    /* number of the run, in hexadecimal; "" unknown */
 	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
 	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
+	char *said; /* of logs: what nccl_log says of them in place of an answer; owned, NULL: there may be one */
 };
 
 /* `command` without the arguments that say what was injected or what is expected. */
@@ -197,8 +198,9 @@ void evidence_run_python(int fd, const char *script, const char *dir);
 /* Reads logs for what they say of calls: lines of PyTorch's watchdog, and Python's traceback of the
  * rank that ended first. A process group is a communicator. Types are not in such lines: they are
  * DT_COUNT. 0, or a negative errno with the error set: OUTCOME_USAGE where nothing says where a
- * rank is, OUTCOME_UNSUPPORTED without python3. evidence_release() in either case. */
-int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n,
+ * rank is, OUTCOME_UNSUPPORTED without python3. Logs that hold no calls to compare may tell of a failure or a hang all the
+ * same: it is in `said` then, as text or JSON, beside the error. evidence_release() in either case. */
+int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n, bool json,
 		       struct error *err);
 
 /* Fills `part` with the evidence of a communicator's members alone, in the order of their numbers

@@ -124,7 +124,43 @@ static void take_end(struct evidence_rank *rank, const char *error,
 	snprintf(rank->view.error, sizeof(rank->view.error), "%s", fault->cause->what);
 }
 
-static void load(struct evidence *evidence, const struct nccl_log *log, struct error *err)
+/* The failure or hang as nccl_log prints it, where the ranks' calls can't be compared. */
+static char *say(const struct nccl_log *log, bool json)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = must(open_memstream(&text, &len));
+
+	if (json) {
+		nccl_log_print_json(out, log);
+	} else {
+		nccl_log_print_failure(out, log);
+		nccl_log_print_hang(out, log);
+		nccl_log_print_traceback(out, log);
+	}
+	fclose(out);
+	return text;
+}
+
+/* A cause in the logs that explains waits, and that the calls do not show. */
+static void remark_failure(struct evidence *evidence, const struct nccl_log *log)
+{
+	const struct nccl_warning *first = nccl_log_failure(log);
+	char *text, *end;
+
+	if (!first || nccl_warning_class(first) > NCCL_PEER)
+		return;
+	text = say(log, false);
+	end = strchr(text, '\n');
+	*end = '\0';
+	text_add(evidence->remarks, sizeof(evidence->remarks),
+		 " The logs hold a %.400s: it may be the cause, and nccl_log says more of it.",
+		 text);
+	free(text);
+}
+
+static void load(struct evidence *evidence, const struct nccl_log *log, bool json,
+		 struct error *err)
 {
 	const struct nccl_warning *fault;
 	int rank = ended_rank(log, &fault);
@@ -134,13 +170,18 @@ static void load(struct evidence *evidence, const struct nccl_log *log, struct e
 				       text_json(log->traceback), "kept", NCCL_CALLS, "waits",
 				       waits_json(log), "comms", comms_json(log)));
 
-	if (evidence_play(evidence, run_script, facts, "the logs", err) >= 0 && rank >= 0 &&
-	    rank < evidence->nranks)
-		take_end(&evidence->ranks[rank], log->error, fault);
+	if (evidence_play(evidence, run_script, facts, "the logs", err) >= 0) {
+		if (rank >= 0 && rank < evidence->nranks)
+			take_end(&evidence->ranks[rank], log->error, fault);
+		if (!fault)
+			remark_failure(evidence, log);
+	} else if (err->outcome == OUTCOME_USAGE && nccl_log_failed(log)) {
+		evidence->said = say(log, json);
+	}
 	json_decref(facts);
 }
 
-int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n,
+int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n, bool json,
 		       struct error *err)
 {
 	struct nccl_log log;
@@ -151,7 +192,7 @@ int evidence_load_logs(struct evidence *evidence, const char *const *paths, size
 		nccl_log_read_file(&log, paths[i], -1, err);
 	nccl_log_finish(&log);
 	if (err->code == 0)
-		load(evidence, &log, err);
+		load(evidence, &log, json, err);
 	nccl_log_release(&log);
 	return err->code;
 }

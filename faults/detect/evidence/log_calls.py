@@ -109,7 +109,7 @@ def groups_of(waits, most, remarks):
     for group in map(Group, named.values()):
         wrong = group.wrong() if len(groups) + 1 < most else "is one too many"
         if wrong:
-            remarks.append('Process group "%.40s" %s: it is left out.' % (group.name, wrong))
+            remarks.append("%s %s: it is left out." % ('Process group "%.40s"' % group.name if group.name else "A process group", wrong))
             continue
         groups.append(group)
         group.comm = len(groups)

@@ -19,6 +19,7 @@ import stat
 import statistics
 import struct
 import sys
+import time
 import zlib
 
 MEMORY = 4 << 30       # for all dumps, and
@@ -32,6 +33,7 @@ ABSENT = 1 << 13       # ranks without a dump, at most
 FRAMES = 24
 CALLS_COMPARED = 1 << 20  # of all dumps: fewer of each where there are many
 CALLS_LEAST = 64
+MANY = 64              # from so many dumps on a terminal shows how many are read
 TOO_MUCH = "takes too much"
 BEFORE = 8             # calls before a rank's first pending one are kept
 CLOCKS = 60 * 10 ** 9  # clocks of hosts differ less
@@ -483,13 +485,34 @@ def stack_of(calls):
     return clean("\n".join(line.replace("\n", "?") for line in lines) + "\n")
 
 
+class Progress:
+    """How many of many dumps are read, in a line of a terminal that goes when all are."""
+
+    def __init__(self, total):
+        self.total, self.done, self.next = total, 0, 0
+        self.shown = total >= MANY and sys.stderr.isatty()
+
+    def count(self):
+        self.done += 1
+        if self.shown and time.monotonic() >= self.next:
+            self.next = time.monotonic() + 0.5
+            bar = "#" * (30 * self.done // self.total)
+            print("\r[%-30s] %d of %d dumps are read" % (bar, self.done, self.total), end="", file=sys.stderr, flush=True)
+
+    def end(self):
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
 def read(folder):
     """Dumps by rank, and what is wrong with ranks that have files and no dump."""
     dumps, wrong, remarks, files, again = {}, {}, [], find(folder), set()
+    progress = Progress(len(files))
     most = max(CALLS_COMPARED // max(len(files), 1), CALLS_LEAST)
     while files:
         work = [(os.path.join(folder, names[0][1]), rank) for rank, names in sorted(files.items())]
         for path, rank, said in read_all(work, most):
+            progress.count()
             if type(said) is str and said.startswith(TOO_MUCH) and path not in again:
                 again.add(path)  # a machine that stands still for seconds may count them as the child's
                 files[rank].insert(0, files[rank][0])
@@ -498,6 +521,7 @@ def read(folder):
             else:
                 dumps[rank] = said
         files = {rank: names[1:] for rank, names in files.items() if rank not in dumps and names[1:]}
+    progress.end()
     remarks = [why for rank, why in sorted(wrong.items()) if rank not in dumps]
     cut = sum(d.entries > most for d in dumps.values())
     if cut:

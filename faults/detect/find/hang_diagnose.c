@@ -51,7 +51,8 @@ static int load(struct evidence *evidence, const struct arguments *arguments, st
 	int rc;
 
 	if (arguments->log)
-		return evidence_load_logs(evidence, arguments->dirs, arguments->ndirs, err);
+		return evidence_load_logs(evidence, arguments->dirs, arguments->ndirs,
+					  arguments->json, err);
 	if (arguments->torch) {
 		rc = evidence_load_torch(evidence, arguments->dirs[0], err);
 		return rc < 0 || arguments->dry_run
@@ -73,7 +74,8 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 	bool dry_run = arguments->dry_run || arguments->log;
 
 	if (load(&evidence, arguments, err) < 0) {
-		code = (int)err->outcome;
+		code = evidence.said ? (int)OUTCOME_ERROR : (int)err->outcome;
+		fputs(evidence.said ? evidence.said : "", stdout);
 		goto out;
 	}
 	find_answer(&evidence, NULL, &answer);

@@ -285,6 +285,16 @@ bool rule_uncalled(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+/* Where all wait in the first call it is often not the program. */
+static void note_first(const struct rule_ctx *ctx, struct finding *f, uint64_t seq)
+{
+	if (seq == 1 && strcmp(ctx->run->program, "PyTorch") == 0)
+		note(f,
+		     "It is the first call of communicator %u, in which its connections are made: "
+		     "the network between its ranks may hold it.",
+		     ctx->comm->comm);
+}
+
 bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
@@ -312,6 +322,10 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 	finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
 	note(f, "No evidence of %s is here, and all others wait.",
 	     f->culprits.n == 1 ? "it" : "them");
+	if (f->culprits.n > 1 && 2 * f->culprits.n == (size_t)a->nranks)
+		note(f, "They are half of the ranks, as those of another host may be: look at "
+			"it, and at the network between.");
+	note_first(ctx, f, seq);
 	finding_conclude(ctx, f, CLASS_UNSEEN, CONFIDENCE_INCONCLUSIVE);
 	return true;
 }
@@ -359,5 +373,6 @@ bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 	f->answer.comm = ctx->comm->comm;
 	f->answer.hang_seq = progress_hang_point(ctx->comm);
 	note(f, "Ranks wait past their deadline, and nothing in the evidence says for whom.");
+	note_first(ctx, f, (uint64_t)f->answer.hang_seq);
 	return true;
 }

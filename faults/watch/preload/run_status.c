@@ -63,7 +63,7 @@ static void look_at_stacks(const struct monitor *m, char (*doing)[160])
 /* The lines, to be freed. */
 static char *describe(struct run_status *s, struct monitor *m, const char *title, bool as_json)
 {
-	double seconds = (double)(s->counted_ns - s->looked_ns) * 1e-9;
+	double seconds = (double)(s->counted_ns - s->looked_ns) * 1e-9, still;
 	char(*doing)[160] = must(calloc(m->nranks + 1, sizeof(*doing))), *text = NULL;
 	struct status_rank *ranks;
 	size_t n = m->nranks, bytes;
@@ -95,8 +95,12 @@ static char *describe(struct run_status *s, struct monitor *m, const char *title
 			fprintf(out, "# %zu ranks, %.1f s since the last look\n", n, seconds);
 		else
 			fprintf(out, "# no rank has come yet: none has used NCCL\n");
-		status_print(out, ranks, n, seconds);
-		run_meter_print(out, m);
+		still = status_print(out, ranks, n, seconds);
+		if (still > 0)
+			fprintf(out, "# the meter is left out: no call has been over for %.1f s\n",
+				still);
+		else
+			run_meter_print(out, m);
 	}
 	fclose(out);
 	free(ranks);

@@ -44,7 +44,28 @@ struct scene {
 	bool *marks; /* by rank */
 	int most;    /* the highest of them */
 	double seconds;
+	bool moving;  /* a communicator has a call that has begun lately */
+	double still; /* the least time for which calls of the others stand, 0: there are none */
 };
+
+/* A line, in pieces that fit: the first ends behind a semicolon, where there is one. */
+static void print_folded(FILE *out, const char *line)
+{
+	size_t fits = STATUS_WIDTH;
+
+	for (size_t n; (n = strlen(line)) > fits; line += n, fits = STATUS_WIDTH - 4) {
+		size_t space = 0, part = 0;
+
+		for (size_t i = 1; i < fits; i++) {
+			space = line[i] == ' ' ? i : space;
+			part = line[i] == ' ' && line[i - 1] == ';' ? i : part;
+		}
+		n = part ? part : space ? space : fits;
+		fprintf(out, "%.*s\n#   ", (int)n, line);
+		n += line[n] == ' ';
+	}
+	fprintf(out, "%s\n", line);
+}
 
 /* The ranks that are marked, in words, and no mark is left. */
 static const char *take_marks(const struct scene *s, char *buf, size_t len)
@@ -97,7 +118,38 @@ static void print_next(FILE *out, const struct scene *s, const struct awaited *n
 		fprintf(out, ", not yet: %s", take_marks(s, words, sizeof(words)));
 }
 
-static void print_comm(FILE *out, const struct scene *s, size_t number)
+/* For how long no call of the communicator that has begun has been over: the shortest wait of its members; 0: none waits. */
+static double still_for(const struct scene *s, uint64_t id)
+{
+	double still = INFINITY;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct rank_view *v = s->ranks[i].view;
+		const struct view_comm *c = progress_open_comm(v);
+
+		if (v->oldest.ticket && c && c->id == id)
+			still = fmin(still, v->waited);
+	}
+	return isfinite(still) ? still : 0;
+}
+
+/* Calls and bytes since the last look, or for how long no call has been over. */
+static void print_pace(FILE *out, struct scene *s, uint64_t id, double calls, double bytes)
+{
+	double still = still_for(s, id);
+
+	if (still >= STATUS_STILL)
+		s->still = s->still > 0 ? fmin(s->still, still) : still;
+	s->moving |= still > 0 && still < STATUS_STILL;
+	if (still >= STATUS_STILL)
+		fprintf(out, "; no call over for %.1f s", still);
+	else if (s->seconds > 0)
+		fprintf(out, "; %.4g calls/s, %.3g %cB/s", calls / s->seconds,
+			bytes / s->seconds * (bytes < 1e9 * s->seconds ? 1e-6 : 1e-9),
+			bytes < 1e9 * s->seconds ? 'M' : 'G');
+}
+
+static void print_comm(FILE *out, struct scene *s, size_t number)
 {
 	struct awaited call = { .progress = &s->progress, .id = s->ids[number] };
 	uint64_t done = UINT64_MAX, least = UINT64_MAX, most = 0, pairs = 0;
@@ -127,11 +179,7 @@ static void print_comm(FILE *out, const struct scene *s, size_t number)
 	call.n = least < most ? least + 1 : least;
 	if (!pairs && most > done)
 		print_next(out, s, &call);
-	if (s->seconds > 0)
-		fprintf(out, "; %.4g calls/s, %.3g %cB/s", calls / s->seconds,
-			bytes / s->seconds * (bytes < 1e9 * s->seconds ? 1e-6 : 1e-9),
-			bytes < 1e9 * s->seconds ? 'M' : 'G');
-	fprintf(out, "\n");
+	print_pace(out, s, call.id, calls, bytes);
 }
 
 static void list_comms(struct scene *s)
@@ -164,8 +212,7 @@ static void print_open(FILE *out, const struct scene *s, size_t rank)
 	size_t number = 0;
 	bool any = false;
 
-	fprintf(out, "%.1f s on its GPU behind %s", v->waited,
-		view_call(&v->oldest, words, sizeof(words)));
+	fprintf(out, " on its GPU behind %s", view_call(&v->oldest, words, sizeof(words)));
 	print_site(out, v);
 	fprintf(out, ", call %lu", v->oldest.seq);
 	if (v->open_seq > v->oldest.seq)
@@ -181,21 +228,34 @@ static void print_open(FILE *out, const struct scene *s, size_t rank)
 		fprintf(out, ", for %s", take_marks(s, words, sizeof(words)));
 }
 
-static void print_rank(FILE *out, const struct scene *s, size_t rank)
+/* A rank's state is that of its process. */
+static bool is_process(const struct rank_view *v)
 {
-	const struct status_rank *r = &s->ranks[rank];
-	const struct rank_view *v = r->view;
-	const uint64_t made = v->last.returned_ns ? v->last.returned_ns : v->last.enqueued_ns;
 	const struct rank_doing d = rank_doing(v, false);
-	char words[160];
 
-	fprintf(out, "# rank %d (%s pid %d): ", v->rank, v->host, v->pid);
-	if (d.doing <= DOING_STOPPED && d.doing != DOING_HIDDEN)
+	return d.doing <= DOING_STOPPED && d.doing != DOING_HIDDEN;
+}
+
+static bool is_timed(const struct rank_view *v)
+{
+	return !is_process(v) && (v->oldest.ticket || v->waiting);
+}
+
+/* The rank's call or wait, without the seconds for which it waits; the caller frees it. */
+static char *state_of(const struct scene *s, size_t rank)
+{
+	const struct rank_view *v = s->ranks[rank].view;
+	const uint64_t made = v->last.returned_ns ? v->last.returned_ns : v->last.enqueued_ns;
+	char words[160], *text = NULL;
+	size_t bytes;
+	FILE *out = must(open_memstream(&text, &bytes));
+
+	if (is_process(v))
 		fprintf(out, "%s", view_process(v, words, sizeof(words)));
 	else if (v->oldest.ticket)
 		print_open(out, s, rank);
 	else if (v->waiting)
-		fprintf(out, "%.1f s in %s", v->waited, v->what);
+		fprintf(out, " in %s", v->what);
 	else if (v->last.ticket && v->seen_ns > made) {
 		fprintf(out, "in no call; made its last, %s",
 			view_call(&v->last, words, sizeof(words)));
@@ -203,13 +263,118 @@ static void print_rank(FILE *out, const struct scene *s, size_t rank)
 		fprintf(out, ", %.1f s ago", (double)(v->seen_ns - made) * 1e-9);
 	} else
 		fprintf(out, "in no call");
-	if (r->counts && s->seconds > 0)
-		fprintf(out, "; waited for others %.0f %% of the time, others for it %.0f %%",
-			100 * fmin(1, r->counts->waited / s->seconds),
-			100 * fmin(1, r->counts->awaited / s->seconds));
+	fclose(out);
+	return text;
+}
+
+/* Ranks in one line, and the ranges of their figures. */
+struct alike {
+	size_t first, n;
+	const char *host;
+	double waited[2], waits[2], awaited[2];
+};
+
+static void widen(double range[2], double value)
+{
+	range[0] = fmin(range[0], value);
+	range[1] = fmax(range[1], value);
+}
+
+static void take_alike(const struct scene *s, struct alike *a, size_t rank)
+{
+	const struct status_counts *counts = s->ranks[rank].counts;
+
+	if (strcmp(a->host, s->ranks[rank].view->host) != 0)
+		a->host = "several hosts";
+	a->n++;
+	s->marks[s->ranks[rank].view->rank] = true;
+	widen(a->waited, s->ranks[rank].view->waited);
+	if (!counts || s->seconds <= 0)
+		return;
+	widen(a->waits, 100 * fmin(1, counts->waited / s->seconds));
+	widen(a->awaited, 100 * fmin(1, counts->awaited / s->seconds));
+}
+
+/* "4.2 to 4.3", or "4.3" of both. */
+static void print_range(FILE *out, const double range[2], int digits)
+{
+	char low[32], high[32];
+
+	snprintf(low, sizeof(low), "%.*f", digits, range[0]);
+	snprintf(high, sizeof(high), "%.*f", digits, range[1]);
+	fprintf(out, "%s%s%s", low, strcmp(low, high) ? " to " : "", strcmp(low, high) ? high : "");
+}
+
+static void print_alike(FILE *out, const struct scene *s, const struct alike *a, const char *state)
+{
+	const struct status_rank *r = &s->ranks[a->first];
+	char words[160];
+
+	fprintf(out, "# %s (%s", take_marks(s, words, sizeof(words)), a->host);
+	if (a->n == 1)
+		fprintf(out, " pid %d", r->view->pid);
+	fprintf(out, "): %s", a->n > 1 ? "each " : "");
+	if (is_timed(r->view)) {
+		print_range(out, a->waited, 1);
+		fprintf(out, " s");
+	}
+	fprintf(out, "%s", state);
+	if (isfinite(a->waits[0])) {
+		fprintf(out, "; waited for others ");
+		print_range(out, a->waits, 0);
+		fprintf(out, " %% of the time, others for it ");
+		print_range(out, a->awaited, 0);
+		fprintf(out, " %%");
+	}
 	if (r->doing && r->doing[0])
 		fprintf(out, "; in %s", r->doing);
-	fprintf(out, "\n");
+}
+
+static bool same_doing(const struct status_rank *a, const struct status_rank *b)
+{
+	return strcmp(a->doing ? a->doing : "", b->doing ? b->doing : "") == 0;
+}
+
+/* The line of a rank and of those that wait alike, whose states are taken. */
+static void print_line(FILE *out, const struct scene *s, char **states, size_t first)
+{
+	struct alike a = { .first = first,
+			   .host = s->ranks[first].view->host,
+			   .waited = { INFINITY, -INFINITY },
+			   .waits = { INFINITY, -INFINITY },
+			   .awaited = { INFINITY, -INFINITY } };
+	char *state = states[first], *line = NULL;
+	size_t bytes;
+	FILE *text = must(open_memstream(&line, &bytes));
+
+	for (size_t k = first; k < s->n; k++) {
+		if (!states[k] ||
+		    (k > first &&
+		     (!is_timed(s->ranks[first].view) || strcmp(state, states[k]) != 0 ||
+		      !is_timed(s->ranks[k].view) || !same_doing(&s->ranks[first], &s->ranks[k]))))
+			continue;
+		take_alike(s, &a, k);
+		if (k > first)
+			free(states[k]);
+		states[k] = NULL;
+	}
+	print_alike(text, s, &a, state);
+	fclose(text);
+	print_folded(out, line);
+	free(line);
+	free(state);
+}
+
+static void print_ranks(FILE *out, const struct scene *s)
+{
+	char **states = must(calloc(s->n + 1, sizeof(*states)));
+
+	for (size_t i = 0; i < s->n; i++)
+		states[i] = state_of(s, i);
+	for (size_t i = 0; i < s->n; i++)
+		if (states[i])
+			print_line(out, s, states, i);
+	free(states);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -246,16 +411,24 @@ static void close_scene(struct scene *s)
 	free(s->ids);
 }
 
-void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds)
+double status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds)
 {
 	struct scene s;
+	char *line = NULL;
+	size_t bytes;
 
 	open_scene(&s, ranks, n, seconds);
-	for (size_t k = 0; k < s.nids; k++)
-		print_comm(out, &s, k);
-	for (size_t i = 0; i < s.n; i++)
-		print_rank(out, &s, i);
+	for (size_t k = 0; k < s.nids; k++) {
+		FILE *text = must(open_memstream(&line, &bytes));
+
+		print_comm(text, &s, k);
+		fclose(text);
+		print_folded(out, line);
+		free(line);
+	}
+	print_ranks(out, &s);
 	close_scene(&s);
+	return s.moving ? 0 : s.still;
 }
 
 /* ---- JSON ---- */

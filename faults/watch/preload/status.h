@@ -26,7 +26,11 @@ void status_count(struct status_counts *counts, const struct progress *progress,
 /* Bytes of all calls on a communicator, by the rank's own count. */
 double status_bytes(const struct record_memory *memory, uint32_t comm);
 
-/* Lines that begin with "# ". `seconds` since the last look. Sorts the ranks by their numbers. */
-void status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds);
+/* Lines that begin with "# ", of STATUS_WIDTH characters at most: "#   " goes on with the line above. Ranks that wait alike have
+ * one line. `seconds` since the last look. Sorts the ranks by their numbers. Returns for how many seconds calls have stood still
+ * on all communicators that have any; 0: some move, or stand for less than STATUS_STILL. */
+#define STATUS_WIDTH 120
+#define STATUS_STILL 5.0
+double status_print(FILE *out, struct status_rank *ranks, size_t n, double seconds);
 /* The same as a value, which the caller owns. */
 json_t *status_json(const char *title, struct status_rank *ranks, size_t n, double seconds);

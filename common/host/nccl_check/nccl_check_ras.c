@@ -1,7 +1,8 @@
 /* nccl_check_ras.c: what ncclras says of ranks, in words. */
 #include "nccl_check/nccl_check_parts.h"
 
-/* ", ranks 12,13 (process 323032 on 192.0.2.124)" of those that the entry names; a process of several is the first one's. */
+/* ", ranks 12,13 (process 323032 on 192.0.2.124)" of those that the entry names; a process of
+ * several is the first one's. */
 static void print_named(FILE *out, const struct nccl_ras *ras)
 {
 	nccl_print_ranks(out, ras->n_ranks ? ", " : "", ras->ranks, ras->n_ranks);
@@ -37,7 +38,8 @@ static void print_state(FILE *out, const struct nccl_ras *ras)
 			several ? "are" : "is", several ? "them" : "it");
 }
 
-/* The n counts of one kind of call. Those that have launched the fewest lag, however many they are. */
+/* The n counts of one kind of call. Those that have launched the fewest lag, however many they
+ * are. */
 static void print_counts(FILE *out, const struct nccl_ras *ras, int n)
 {
 	const struct nccl_ras *least = ras;

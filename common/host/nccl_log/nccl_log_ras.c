@@ -52,7 +52,8 @@ static void take_question(struct nccl_log *log, const struct found *found)
 		entry->count = number_of(found, FIELD_count);
 }
 
-/* The entry of a count: the question's own, or one more of its block. A paste may lack the question. */
+/* The entry of a count: the question's own, or one more of its block. A paste may lack the
+ * question. */
 static struct nccl_ras *entry_of(struct nccl_log *log, enum nccl_ras_kind kind, const char *text)
 {
 	struct nccl_ras *last = log->n_ras ? &log->ras[log->n_ras - 1] : NULL;

@@ -278,8 +278,9 @@ double model_announced_latency(const struct model *model);
 /* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */
 const char *model_class(const struct model *model, int algo);
 
-/* Bus bandwidth that 98 of 100 healthy runs of such a machine exceed, GB/s, from MODEL_FLOOR_FROM on, by the plain prediction. NaN: below that, or
- * its class has too few sweeps; `bar` gets the class's, which has their number, or NULL. */
+/* Bus bandwidth that 98 of 100 healthy runs of such a machine exceed, GB/s, from MODEL_FLOOR_FROM
+ * on, by the plain prediction. NaN: below that, or its class has too few sweeps; `bar` gets the
+ * class's, which has their number, or NULL. */
 double model_floor(const struct model *model, const struct prediction *prediction, double bytes,
 		   const struct model_bar **bar);
 
@@ -291,7 +292,8 @@ int model_predict(const struct model *model, const struct predict_request *reque
 
 /* ---- model_rows.c: rows of one's own ---- */
 
-/* Sizes of a curve: MODEL_ROW_STEP of them double a size; from 8 bytes to MODEL_ROWS_END, where a prediction is the plain one. */
+/* Sizes of a curve: MODEL_ROW_STEP of them double a size; from 8 bytes to MODEL_ROWS_END, where a
+ * prediction is the plain one. */
 enum { MODEL_CURVES = 8, MODEL_ROW_STEP = 4, MODEL_ROW_SIZES = 23 * MODEL_ROW_STEP + 1 };
 #define MODEL_ROWS_END (64 << 20)
 
@@ -317,21 +319,24 @@ struct model_rows {
 	int n;
 };
 
-/* Makes curves of `n` rows and gives them to the model, whose nodes and GPUs must be those of the rows. Between rows the factor
- * follows a straight line over the logarithm of the size; below the first it is that of the first; behind the last it fades to
- * 1 at MODEL_ROWS_END. A larger size never takes less time. The fields before `curve` are
- * the caller's.
- * Returns 0, or -ERANGE with `err` set, and the model is as before: fewer than two sizes of a collective and mode below
- * MODEL_ROWS_END, a row that cannot be predicted, one that takes less than a fifth or more than five times of what is predicted. */
+/* Makes curves of `n` rows and gives them to the model, whose nodes and GPUs must be those of the
+ * rows. Between rows the factor follows a straight line over the logarithm of the size; below the
+ * first it is that of the first; behind the last it fades to 1 at MODEL_ROWS_END. A larger size
+ * never takes less time. The fields before `curve` are the caller's. Returns 0, or -ERANGE with
+ * `err` set, and the model is as before: fewer than two sizes of a collective and mode below
+ * MODEL_ROWS_END, a row that cannot be predicted, one that takes less than a fifth or more than
+ * five times of what is predicted. */
 int model_take_rows(struct model *model, struct model_rows *rows, const struct model_row *row,
 		    size_t n, struct error *err);
 
-/* The same of what topo_rows_read has read, for rows of `colls` (bits) and, if not NULL, of `dtype`. Besides -ERANGE of the above
- * -EINVAL: none of these collectives, another type, or several, other ranks or nodes than the model's, wrong data. */
+/* The same of what topo_rows_read has read, for rows of `colls` (bits) and, if not NULL, of
+ * `dtype`. Besides -ERANGE of the above -EINVAL: none of these collectives, another type, or
+ * several, other ranks or nodes than the model's, wrong data. */
 int model_take_file(struct model *model, struct model_rows *rows, const struct json_t *file,
 		    unsigned colls, const char *dtype, struct error *err);
 
-/* The factor for this request; 1 where it is plain, of another collective, mode, or choice, or from MODEL_ROWS_END on. */
+/* The factor for this request; 1 where it is plain, of another collective, mode, or choice, or
+ * from MODEL_ROWS_END on. */
 double model_rows_factor(const struct model_rows *rows, const struct predict_request *request);
 
 /* Edges that share a link, " 8>16" (" 8>*": to all), the first few, into `text`. */

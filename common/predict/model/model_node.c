@@ -32,9 +32,10 @@ static double staged_share(const struct topo_system *sys, double nics)
 	return fmin(1, sys->ncpus * memory_gbs(sys) / (4 * nics));
 }
 
-/* GB/s that a thread of a proxy moves through the kernel, one way: a copy and TCP's own work. A lone GPU's proxy both sends and
- * receives: 2.4 GB/s of all_reduce between two namespaces (results/hosts/sweeps). Threads beside it (NCCL_SOCKET_NTHREADS, or the
- * NICs of two clouds) each move as much for one way of one connection. */
+/* GB/s that a thread of a proxy moves through the kernel, one way: a copy and TCP's own work. A
+ * lone GPU's proxy both sends and receives: 2.4 GB/s of all_reduce between two namespaces
+ * (results/hosts/sweeps). Threads beside it (NCCL_SOCKET_NTHREADS, or the NICs of two clouds) each
+ * move as much for one way of one connection. */
 static const double SOCKET_GBS = 5.2;
 
 static double socket_gbs(const struct topo_system *sys)

@@ -73,8 +73,8 @@ static int plain_time(const struct model *model, const struct model_rows *rows,
 	return rc;
 }
 
-/* The curve through the knots. A larger size takes no less time than a smaller one, unless that is predicted, and none takes more
- * than the end of the curve. */
+/* The curve through the knots. A larger size takes no less time than a smaller one, unless that is
+ * predicted, and none takes more than the end of the curve. */
 static void draw(const struct model *model, const struct model_rows *rows,
 		 struct model_curve *curve, const struct knot *knots, size_t n)
 {

@@ -136,9 +136,10 @@ int topo_open(const char *path, FILE **in, struct error *err);
 /* The text of such a file, which the caller frees; a NUL follows it. */
 int topo_read(const char *path, char **text, size_t *size, struct error *err);
 
-/* Rows that were measured: a table of nccl-tests, its JSON or hangar's, CSV, a run's folder, or what --save-rows wrote. A new
- * reference to {"nccl", "process_gpus", "rows": [{"collective", "mode", "dtype", "nranks", "nnodes" (0: not told), "size_bytes",
- * "placement", "time_us", "wrong" (-1: not checked)}]}. 0, or a negative errno with the error set: -ENOENT without python3. */
+/* Rows that were measured: a table of nccl-tests, its JSON or hangar's, CSV, a run's folder, or
+ * what --save-rows wrote. A new reference to {"nccl", "process_gpus", "rows": [{"collective",
+ * "mode", "dtype", "nranks", "nnodes" (0: not told), "size_bytes", "placement", "time_us", "wrong"
+ * (-1: not checked)}]}. 0, or a negative errno with the error set: -ENOENT without python3. */
 int topo_rows_read(const char *path, struct json_t **rows, struct error *err);
 
 /* The JSON document in such a file, a new reference. */

@@ -195,11 +195,12 @@ int evidence_play(struct evidence *evidence, void (*run)(int fd, const void *arg
  * is none it writes so. */
 void evidence_run_python(int fd, const char *script, const char *dir);
 
-/* Reads logs for what they say of calls: lines of PyTorch's watchdog, and Python's traceback of the
- * rank that ended first. A process group is a communicator. Types are not in such lines: they are
- * DT_COUNT. 0, or a negative errno with the error set: OUTCOME_USAGE where nothing says where a
- * rank is, OUTCOME_UNSUPPORTED without python3. Logs that hold no calls to compare may tell of a failure or a hang all the
- * same: it is in `said` then, as text or JSON, beside the error. evidence_release() in either case. */
+/* Reads logs for what they say of calls: lines of PyTorch's watchdog, and Python's traceback of
+ * the rank that ended first. A process group is a communicator. Types are not in such lines: they
+ * are DT_COUNT. 0, or a negative errno with the error set: OUTCOME_USAGE where nothing says where
+ * a rank is, OUTCOME_UNSUPPORTED without python3. Logs that hold no calls to compare may tell of a
+ * failure or a hang all the same: it is in `said` then, as text or JSON, beside the error.
+ * evidence_release() in either case. */
 int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n, bool json,
 		       struct error *err);
 

@@ -246,7 +246,8 @@ static enum answer_class class_of_crossing(const struct rule_ctx *ctx, const str
 	return held ? CLASS_INIT_MISSING : CLASS_INIT_MISMATCH;
 }
 
-/* The rank's communicator whose id it handed to this init again; NULL: none is known. `claims`: all. */
+/* The rank's communicator whose id it handed to this init again; NULL: none is known. `claims`:
+ * all. */
 static const struct claim *made_before(const struct claim *claims, size_t n,
 				       const struct claim *claim)
 {
@@ -260,8 +261,8 @@ static const struct claim *made_before(const struct claim *claims, size_t n,
 	return NULL;
 }
 
-/* Some are in init with the id of a communicator that they made before, and all others with one that is new. An old id lets
- * no rank in. */
+/* Some are in init with the id of a communicator that they made before, and all others with one
+ * that is new. An old id lets no rank in. */
 static bool report_stale(const struct rule_ctx *ctx, struct finding *f, const struct crossing *x,
 			 const struct claim *claims, size_t n)
 {

@@ -345,8 +345,8 @@ static void judge(struct pace_watch *w)
 	}
 }
 
-/* Ranks that came since the last look add the processors that they may use: mpirun binds each to one of its own, and this process
- * with the rank that started it. */
+/* Ranks that came since the last look add the processors that they may use: mpirun binds each to
+ * one of its own, and this process with the rank that started it. */
 static void add_cores(struct pace_watch *w, struct record_memory *const *memories, size_t n)
 {
 	/* a rank's memory may be there before its number */

@@ -34,7 +34,8 @@ static void save(struct run_meter *m, const struct meter *meter, const char *pat
 	free(text);
 }
 
-/* --metrics, and the file of HANGAR_METRICS_DIR, whose name stays though a job begins anew under another. */
+/* --metrics, and the file of HANGAR_METRICS_DIR, whose name stays though a job begins anew under
+ * another. */
 static void save_metrics(struct run_meter *m, const struct monitor *monitor, uint64_t now)
 {
 	const struct meter_settings *s = m->settings;
@@ -114,7 +115,8 @@ void run_meter_release(struct run_meter *m)
 	m->ncalls = 0;
 }
 
-/* Which rank all others have waited for since the last line, or for a second. It is not known where ranks of other hosts are. */
+/* Which rank all others have waited for since the last line, or for a second. It is not known
+ * where ranks of other hosts are. */
 static void print_awaited(const struct run_meter *m, const struct monitor *monitor, uint64_t now)
 {
 	bool *waits = must(calloc(2 * RANKS_MOST, sizeof(*waits))), *awaited = waits + RANKS_MOST;

@@ -1,6 +1,7 @@
 /* nccl_check_print.c: the log as readable text: summary, rings, tuning, verdict on rings, warnings. */
 
 #include "base/call_value.h"
+#include "base/rank_list.h"
 #include "nccl_check/nccl_check_parts.h"
 
 /* "0-3,7" of n ascending numbers of at least `width` digits. */
@@ -70,6 +71,22 @@ static void print_states(FILE *out, const struct nccl_comm *comm)
 	free(ranks);
 }
 
+/* Ranks of which no line is here: what others wait for may be in theirs. */
+static void print_absent(FILE *out, const struct nccl_comm *comm)
+{
+	bool *absent;
+	char words[160];
+
+	if (comm->nranks <= comm->n_members || comm->nranks > NCCL_LOG_RANKS)
+		return;
+	absent = must(calloc((size_t)comm->nranks, sizeof(*absent)));
+	for (int i = 0; i < comm->nranks; i++)
+		absent[i] = !nccl_comm_member(comm, i);
+	fprintf(out, "  no line of %s is here: bring the logs of all hosts\n",
+		rank_list_words(absent, comm->nranks, words, sizeof(words)));
+	free(absent);
+}
+
 #define ENDS 4
 
 /* How many collectives the ranks have enqueued, by lines of calls, the fewest first. */
@@ -109,6 +126,8 @@ static void print_calls(FILE *out, const struct nccl_comm *comm)
 		nccl_print_ranks(out, ", on ", ranks, n);
 		fprintf(out, "\n");
 	}
+	if (at >= 0)
+		print_absent(out, comm);
 	if (at >= 0)
 		fprintf(out, COMPARES);
 	free(ranks);

@@ -287,7 +287,7 @@ END
 	check "and its table: $(ls "$work")" [ "$(grep -lF ,AllReduce, "$work"/jobs*.csv | wc -l)" = 3 ]
 	# under mpirun, whose ranks say their job by themselves
 	export OMPI_MCA_rmaps_base_oversubscribe=1
-	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" -q --timeout 3 --out "$work/mpis" bash -c 'job() { DOUBLE_ID=mpi.$1 mpirun --quiet -np 2 "$0" 2 4000 "${@:2}"; }
+	HANGAR_E2E=$token timeout 40 "$BUILD/hangar_run" -q --timeout 3 --out "$work/mpis" bash -c 'job() { mkdir "$DOUBLE_DIR/$1.mpi"; DOUBLE_ID=mpi.$1 TMPDIR=$DOUBLE_DIR/$1.mpi mpirun --quiet -np 2 "$0" 2 4000 "${@:2}"; }
 		job 1 kill=1@2000 & job 2 exit3=1@3000 & wait' "$subject" >"$work/mpis.out" 2>&1
 	for name in rank-killed rank-exited; do
 		check "two mpiruns: $(cat "$work/mpis.out")" grep -qE "^# verdict: .*class=$name ranks=1 .* job=mpirun-[0-9]+ " "$work/mpis.out"

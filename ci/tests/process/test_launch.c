@@ -118,6 +118,8 @@ UNIT_TEST(test_numbered, "ranks that MPI does not know")
 		{ "RANK=3 WORLD_SIZE=8 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2", true, 3, 8, 2, 1 },
 		/* a pod's variables, of one process; half of them; nonsense */
 		{ "RANK=0 WORLD_SIZE=1", false, 0, 0, 0, 0 },
+		{ "RANK=0 WORLD_SIZE=1 HANGAR_RUN_KEY=k", true, 0, 1, 0,
+		  0 }, /* a start of one rank by hangar itself */
 		{ "WORLD_SIZE=4", false, 0, 0, 0, 0 },
 		{ "RANK=x WORLD_SIZE=4", false, 0, 0, 0, 0 },
 		/* mpirun in such a pod; and torchrun, which srun or mpirun has started */

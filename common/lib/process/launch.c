@@ -76,8 +76,9 @@ static bool detect_numbers(struct launch *launch, bool served)
 	int size = environment_number(environ, "WORLD_SIZE", 0),
 	    rank = environment_number(environ, "RANK", -1);
 
-	/* torchrun is the innermost launcher also where mpirun or srun has started it */
-	if (size < 2 || rank < 0 || (served && !getenv("TORCHELASTIC_RUN_ID")))
+	/* torchrun is the innermost launcher also where mpirun or srun has started it; a start of one rank by hangar itself is
+	 * one, and would be started again else */
+	if (size < (launch->own ? 1 : 2) || rank < 0 || (served && !getenv("TORCHELASTIC_RUN_ID")))
 		return false;
 	launch->launched = launch->numbered = true;
 	launch->announced = size;

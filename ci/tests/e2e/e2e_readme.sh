@@ -24,6 +24,7 @@ cat >table.txt <<'END'
    268435456      67108864     float     sum      -1   1150.0  233.42  408.49      0   1150.0  233.42  408.49      0
 END
 left=()
+python3 "$top/ci/tests/schedules/generate.py" dumps --seed 1 --count 1 --calls collectives --edits skip >/dev/null
 # as COMMAND...: the command with MPI and small sizes, which later options say; $rc, $work/out, $work/err. quick: without calls
 as() { run "$@" --backend mpi --topo none; }
 quick() { run "$@" --backend null --topo none -g 2 -b 8 -e 8; }
@@ -57,8 +58,7 @@ while IFS= read -r command; do
 		expect_out '^culprit: rank 3 '
 		;;
 	*'--torch DIR')
-		python3 "$top/ci/tests/schedules/generate.py" dumps --seed 1 --count 1 --calls collectives --edits skip >/dev/null
-		run ./hang_diagnose --torch dumps/0000
+		run ./hang_diagnose -n --torch dumps/0000
 		expect_out '^culprits? +rank'
 		;;
 	'./hang_verify FILE')
@@ -68,7 +68,7 @@ while IFS= read -r command; do
 		expect_out '^culprit: rank 2 '
 		;;
 	'./hang_reduce DIR --as nccl')
-		run ./hang_reduce dumps/0000 --as nccl # of the row above
+		run ./hang_reduce dumps/0000 --as nccl
 		expect_rc 0 "$command:"
 		expect_out '^#include <nccl.h>'
 		;;
@@ -78,6 +78,10 @@ while IFS= read -r command; do
 		run $command
 		expect_rc 11 "$command:"
 		expect_out '^failure: rank 35 '
+		;;
+	'ncclras | ./nccl_log -')
+		run ./nccl_log - <"$top/ci/tests/data/logs/ras-one-behind.log"
+		expect_rc 11 "$command:"
 		;;
 	'mpirun ./all_reduce_perf '*)
 		as mpirun -np 2 ./all_reduce_perf -b 1M -e 1M

@@ -92,6 +92,7 @@ for from in "$packages"/hangar-*.whl "$here/ci/packaging"; do
 	expect_out '^# verdict: outcome=hang class=missing-call ranks=3 '
 	run "$work/venv/bin/hangar" demo --out "$work/demo"
 	expect_rc 0 "the wheel's demo: four bugs are named"
+	holds "the exception has the line that raised it" grep -qE "^ *#?  said: train.py:52: ValueError" "$work/out"
 	holds 'the demo ends without a page' [ -s "$(tail -n 1 "$work/out")" ]
 	rm -rf "$work/demo"
 	cd "$here" || exit 1

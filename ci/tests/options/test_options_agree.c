@@ -85,6 +85,7 @@ static const struct {
 	{ "per_iter_timing", "", .other = "-I 1", .said = "-I 0" },
 	{ "per_iter_skip", "-I 1", .other = "-I 1 -K 2", .said = "-K 0", .other_said = "-K 2" },
 	{ "topo", "", .other = "--topo none", .said = "--topo live" },
+	{ "calibrate", "--calibrate a.csv", .other = "--calibrate b.csv", .said = "--calibrate a.csv" },
 	{ "min-busbw", "", .other = "--min-busbw 3", .said = "--min-busbw 0" },
 	{ "min-percent", "", .other = "--min-percent 9", .said = "--min-percent 0" },
 	{ "good", "", .other = "--good 90", .said = "--good 80" },

@@ -133,8 +133,7 @@ static bool has_package(const char *at)
 	return strstr(names, name) != NULL;
 }
 
-/* A file of the layers between a program and NCCL: Python's own, PyTorch, JAX, CuPy. */
-static enum python_file file_of(const char *path)
+enum python_file python_file_of(const char *path)
 {
 	const char *package = NULL, *at = path;
 
@@ -219,7 +218,7 @@ bool python_line(struct python *p, uintptr_t code, uintptr_t at, struct python_l
 	    line->number < 0 || line->number > 1 << 24)
 		return false;
 	line->of =
-		strstr(line->name, "torch_dynamo_resume_in") ? PYTHON_NO_FILE : file_of(line->path);
+		strstr(line->name, "torch_dynamo_resume_in") ? PYTHON_NO_FILE : python_file_of(line->path);
 	while ((local = strstr(line->name, "<locals>.")))
 		memmove(line->name, local + 9, strlen(local + 9) + 1);
 	if (!word(p, code + (size_t)l->lines, &lines) || !word(p, lines + 16, &bytes))

@@ -23,6 +23,10 @@ struct python {
 
 enum python_file { PYTHON_USER, PYTHON_FRAMEWORK, PYTHON_NO_FILE };
 
+/* A file of the layers between a program and NCCL (Python's own, PyTorch, JAX, CuPy), of the
+ * program, which may be installed as a package, or of none. */
+enum python_file python_file_of(const char *path);
+
 /* A line of code, as text. */
 struct python_line {
 	char path[256]; /* its last characters */

@@ -23,6 +23,7 @@ _PROCESS = re.compile(r"#.*\bnThread\s+\d+\s+nGpus\s+(\d+)")
 _GRAPH = re.compile(r"#.*\bgraph:\s*[1-9]")
 _NCCL = re.compile(r"NCCL version[: ]+(\d[\d.]+)|nccl-library=(\d+)")
 _FIELDS = "collective nranks nnodes size_bytes count dtype redop root placement mode time_us busbw_gbs wrong".split()
+_LATER = {"mode": "stream", "wrong": ""}  # fields that a row may lack
 _BYTES = {"int8": 1, "uint8": 1, "float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8}
 _KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Broadcast": "broadcast",
           "Reduce": "reduce", "AlltoAll": "alltoall", "Send": "sendrecv", "Recv": "sendrecv"}
@@ -84,7 +85,7 @@ class Measured:
             for line in [] if document else filter(None, map(str.strip, text.splitlines())):
                 row = json.loads(line)
                 if row.get("type") == "row":
-                    self.rows.append({k: str(row[k]) for k in _FIELDS})
+                    self.rows.append({**{k: str(row[k]) for k in _FIELDS if k not in _LATER}, **{k: str(row.get(k, none)) for k, none in _LATER.items()}})
                 self.hosts += [r["host"] for r in row.get("ranks", ())]
                 self.devices += [r["device"] for r in row.get("ranks", ())]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

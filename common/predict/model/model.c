@@ -274,8 +274,9 @@ static void set_bar(const struct model *model, const struct predict_request *req
 {
 	int sizes = request->bytes < 1 << 20 ? 0 : request->bytes <= 64 << 20 ? 1 : 2;
 	double least = model->nnodes == 1 ? 1 : model->nnodes == 2 ? .9 : .84;
+	const struct model_bar *found = find_bar(model, out->algo, sizes);
 
-	out->bar = find_bar(model, out->algo, sizes);
+	out->bar = found ? found : out->bar; /* a host has its own */
 	out->low_busbw = out->bar != NULL ? out->busbw * fmin(least, out->bar->low) : NAN;
 	out->high_busbw = out->bar != NULL ? out->busbw * out->bar->high : NAN;
 }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/proc_stat.h"
 #include "evidence/evidence.h"
+#include "process/python.h"
 
 /* The newest bytes of standard error, to be freed; NULL: there are none. */
 static char *copy_said(const struct record_program *p)
@@ -33,6 +34,7 @@ static const char *behind_rank(const char *line)
 static void take_frame(const char *at, char *place, size_t len)
 {
 	const char *path = at + strlen("  File \""), *end = strchr(path, '"'), *file = path;
+	char name[512];
 	int number;
 
 	if (strncmp(at, "  File \"", strlen("  File \"")) != 0 || !end ||
@@ -40,8 +42,8 @@ static void take_frame(const char *at, char *place, size_t len)
 		return;
 	for (const char *c = path; c < end; c++)
 		file = *c == '/' ? c + 1 : file;
-	if (!place[0] || (!memmem(path, (size_t)(end - path), "-packages/", 10) &&
-			  !memmem(path, (size_t)(end - path), "/lib/python3", 12)))
+	snprintf(name, sizeof(name), "%.*s", (int)(end - path), path);
+	if (!place[0] || python_file_of(name) != PYTHON_FRAMEWORK)
 		snprintf(place, len, "%.*s:%d", (int)(end - file), file, number);
 }
 

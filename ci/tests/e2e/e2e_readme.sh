@@ -80,7 +80,7 @@ while IFS= read -r command; do
 		expect_out '^failure: rank 35 '
 		;;
 	'ncclras | ./nccl_log -')
-		run ./nccl_log - <"$top/ci/tests/data/logs/ras-one-behind.log"
+		run bash -c './nccl_log - <"$1"' - "$top/ci/tests/data/logs/ras-one-behind.log"
 		expect_rc 11 "$command:"
 		;;
 	'mpirun ./all_reduce_perf '*)

@@ -112,8 +112,9 @@ bool any_absent(const struct rule_ctx *ctx)
 	return false;
 }
 
+/* `certain`: it lives, and no habit alone says that it makes a further call. */
 static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
-			   const struct pending_call *in, enum absence how)
+			   const struct pending_call *in, enum absence how, bool certain)
 {
 	const struct rank_comm *part = progress_part(ctx->played, in->partner, ctx->comm->comm);
 	const struct track *t = &ctx->comm->tracks[part->place];
@@ -129,8 +130,7 @@ static void report_awaited(const struct rule_ctx *ctx, struct finding *f,
 	class = how == ABSENCE_ENDED
 			? CLASS_SKIPPED_OR_EARLY
 			: host_class(&ctx->evidence->ranks[part->place], CLASS_MISSING);
-	finding_conclude(ctx, f, class,
-			 how == ABSENCE_ENDED ? CONFIDENCE_MAJORITY : CONFIDENCE_PROVED);
+	finding_conclude(ctx, f, class, certain ? CONFIDENCE_PROVED : CONFIDENCE_MAJORITY);
 }
 
 /* The one rank may have made this call too many, or the other may lack its part. */
@@ -156,6 +156,7 @@ bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 	bool *absent = must(calloc((size_t)ctx->run->nranks + 1, sizeof(*absent)));
 	enum absence how = ABSENCE_LIVES;
 	const struct pending_call *in = NULL;
+	bool certain;
 	size_t n = 0;
 
 	if (has_own_plans(ctx)) {
@@ -172,14 +173,14 @@ bool rule_left_open(const struct rule_ctx *ctx, struct finding *f)
 		report_either(ctx, f, in);
 		return true;
 	}
-	report_awaited(ctx, f, in, how);
+	certain = how == ABSENCE_LIVES && !evidence_may_have_ended(&ctx->run->ranks[in->partner]);
+	report_awaited(ctx, f, in, how, certain);
 	for (int i = 0; i < ctx->run->nranks && how == ABSENCE_ENDED; i++)
 		f->reasons |= reason_if(i != in->partner && view_finished(&ctx->run->ranks[i].view),
 					REASON_SURPLUS);
 	f->reasons |= reason_if(n > 1, REASON_NO_MAJORITY);
 	f->reasons |=
-		reason_if(how == ABSENCE_ENDED &&
-				  progress_count_owed(ctx->played, in->partner) < 2 &&
+		reason_if(!certain && progress_count_owed(ctx->played, in->partner) < 2 &&
 				  !progress_habit(ctx->played, in->rank, in->call).asked_usual,
 			  REASON_SURPLUS);
 	return true;

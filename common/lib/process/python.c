@@ -217,8 +217,8 @@ bool python_line(struct python *p, uintptr_t code, uintptr_t at, struct python_l
 	    !p->read(p->arg, code + (size_t)l->first_line, &line->number, sizeof(int)) ||
 	    line->number < 0 || line->number > 1 << 24)
 		return false;
-	line->of =
-		strstr(line->name, "torch_dynamo_resume_in") ? PYTHON_NO_FILE : python_file_of(line->path);
+	line->of = strstr(line->name, "torch_dynamo_resume_in") ? PYTHON_NO_FILE
+								: python_file_of(line->path);
 	while ((local = strstr(line->name, "<locals>.")))
 		memmove(line->name, local + 9, strlen(local + 9) + 1);
 	if (!word(p, code + (size_t)l->lines, &lines) || !word(p, lines + 16, &bytes))

@@ -205,8 +205,8 @@ void nccl_log_print_failure(FILE *out, const struct nccl_log *log)
 	print_sentence(out, first);
 	if (first->cause && *first->cause->means)
 		fprintf(out, "  means: %s\n", first->cause->means);
-	if (first->cause && *first->cause->fix)
-		fprintf(out, "  try: %s\n", first->cause->fix);
+	if (*first->fix)
+		fprintf(out, "  try: %s\n", first->fix);
 	print_alike(out, log, first);
 	if (class == NCCL_FOLLOWS)
 		fprintf(out, "  Such a failure follows from another one%s.\n",
@@ -236,7 +236,7 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log)
 		print_sentence(out, w);
 		print_alike(out, log, w);
 		fprintf(out, "  means: %s\n", w->cause->means);
-		if (*w->cause->fix)
-			fprintf(out, "  try: %s\n", w->cause->fix);
+		if (*w->fix)
+			fprintf(out, "  try: %s\n", w->fix);
 	}
 }

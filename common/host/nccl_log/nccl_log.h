@@ -134,7 +134,7 @@ struct nccl_warning {
 	int *ranks; /* ascending */
 	int n_ranks;
 	const struct nccl_cause *cause; /* NULL: no row knows it */
-	const char *what;		/* the row's, with what the pattern's groups hold */
+	const char *what, *fix;		/* the row's, with what the pattern's groups hold */
 	/* The first of them says this; "" and -1 where it does not say so: */
 	const char *host, *stamp, *peer, *device;
 	int64_t pid, line; /* line: of all that was read, from 1 */

@@ -328,6 +328,24 @@ void nccl_log_print_lints(FILE *out, const struct nccl_log *log)
 		print_lint(out, log, NULL, i);
 }
 
+#define NAMELESS 4
+
+/* The ranks that wrote it, and the processes of which no line says the rank. */
+static void print_writers(FILE *out, const struct nccl_warning *warning)
+{
+	int nameless = 0;
+
+	nccl_print_ranks(out, ", ", warning->ranks, warning->n_ranks);
+	for (int i = 0; i < warning->n_origins && warning->n_origins > 1; i++) {
+		if (warning->origins[i].rank >= 0 || nameless++ >= NAMELESS)
+			continue;
+		fprintf(out, ", ");
+		nccl_print_origin(out, &warning->origins[i]);
+	}
+	if (nameless > NAMELESS)
+		fprintf(out, " and %d more without a rank", nameless - NAMELESS);
+}
+
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_warnings; i++) {
@@ -339,7 +357,7 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 					  : "line",
 			warning->where, *warning->where ? " " : "", warning->text, warning->count,
 			warning->count == 1 ? "" : "s");
-		nccl_print_ranks(out, ", ", warning->ranks, warning->n_ranks);
+		print_writers(out, warning);
 		fprintf(out, ")\n");
 	}
 }

@@ -446,8 +446,10 @@ void nccl_log_release(struct nccl_log *log)
 	rows_release(log->rows);
 	for (int i = 0; i < log->n_comms; i++)
 		nccl_comm_free(&log->comms[i]);
-	for (int i = 0; i < log->n_warnings; i++)
+	for (int i = 0; i < log->n_warnings; i++) {
+		free(log->warnings[i].origins);
 		free(log->warnings[i].ranks);
+	}
 	for (int i = 0; i < log->n_ras; i++)
 		free(log->ras[i].ranks);
 	for (size_t i = 0; i < LENGTH(lists); i++)

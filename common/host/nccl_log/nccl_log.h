@@ -28,7 +28,8 @@ enum nccl_state {
 	NCCL_STATE_DESTROYED
 };
 
-#define NCCL_CALLS 128 /* of a member are kept, the newest */
+#define NCCL_CALLS   128       /* of a member are kept, the newest */
+#define NCCL_ORIGINS (1 << 16) /* of a warning are told apart */
 
 /* A collective as it was enqueued. */
 struct nccl_call {
@@ -125,13 +126,22 @@ struct nccl_cause {
 	const char *what, *means, *fix;
 };
 
+/* Where a warning's lines are from: so many times. host: "" and pid: -1 of a line of the program. */
+struct nccl_origin {
+	const char *host;
+	int64_t pid;
+	int dev, rank, count; /* rank: -1 where no line says it */
+};
+
 /* A WARN line, NCCL's "file:line -> result" trace, or another line that a row of the table knows; each text once. */
 struct nccl_warning {
 	const char *where, *text; /* where: file:line, "" of lines that are not NCCL's */
 	bool trace;
 	bool failed; /* a trace follows in its thread */
 	int count;
-	int *ranks; /* ascending */
+	struct nccl_origin *origins; /* the first one's is the first; NCCL_ORIGINS at most */
+	int n_origins, processes;
+	int *ranks; /* of origins, ascending */
 	int n_ranks;
 	const struct nccl_cause *cause; /* NULL: no row knows it */
 	const char *what, *fix;		/* the row's, with what the pattern's groups hold */

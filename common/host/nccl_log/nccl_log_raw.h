@@ -13,6 +13,7 @@ enum place_kind {
 	PLACE_ADDRESS,
 	PLACE_COMM,    /* by its id, in place of a host */
 	PLACE_WARNING, /* by the place of its line, in place of a host, and its text */
+	PLACE_ORIGIN,  /* of a warning: by its number, the device (24 bits) and the rank (23) */
 	PLACE_NIC,     /* by its name's text */
 	PLACE_NIC_AT,  /* by its number on the host */
 	PLACE_FACT,
@@ -35,7 +36,7 @@ struct place {
 	bool shared; /* process: it has several devices */
 	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
-	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
+	/* Host, communicator, warning, origin: its own, from 1; device: communicators without an id. */
 	int number;
 };
 

@@ -367,11 +367,49 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+static int by_call(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The call in which most ranks wait, by what is over on each; of as many the first. */
+struct crowd {
+	uint64_t seq; /* 0: none waits */
+	size_t n, waiting;
+};
+
+static struct crowd find_crowd(const struct rule_ctx *ctx)
+{
+	uint64_t *at = must(malloc(((size_t)ctx->comm->nranks + 1) * sizeof(*at)));
+	struct crowd crowd = { .seq = 0 };
+	size_t end;
+
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (ctx->comm->tracks[i].known && view_of(ctx, i)->waiting)
+			at[crowd.waiting++] = progress_completed(ctx->comm, i) + 1;
+	qsort(at, crowd.waiting, sizeof(*at), by_call);
+	for (size_t i = 0; i < crowd.waiting; i = end) {
+		for (end = i + 1; end < crowd.waiting && at[end] == at[i]; end++)
+			;
+		if (end - i > crowd.n) {
+			crowd.n = end - i;
+			crowd.seq = at[i];
+		}
+	}
+	free(at);
+	return crowd;
+}
+
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
 	f->answer.class = CLASS_UNEXPLAINED;
 	f->answer.comm = ctx->comm->comm;
 	f->answer.hang_seq = progress_hang_point(ctx->comm);
+	/* PyTorch says itself which calls are over */
+	if (strcmp(ctx->run->program, "PyTorch") == 0)
+		f->answer.hang_seq = (int64_t)find_crowd(ctx).seq ?: f->answer.hang_seq;
 	note(f, "Ranks wait past their deadline, and nothing in the evidence says for whom.");
 	note_first(ctx, f, (uint64_t)f->answer.hang_seq);
 	return true;

@@ -122,13 +122,17 @@ static void say_call(const struct scene *s, const struct rank_view *v, const cha
 		text_add(buf, len, ", %s", site);
 }
 
-static void say_idle(const struct scene *s, const struct rank_view *v, const char *is, char *buf,
+static void say_idle(const struct scene *s, const struct rank_view *v, bool one, char *buf,
 		     size_t len)
 {
 	char comm[40], site[sizeof(v->site)];
+	const char *is = one ? "is" : "are";
 
 	view_site(v, false, site, sizeof(site));
-	if (v->last.ticket)
+	if (v->last.ticket && v->waited < 0)
+		snprintf(buf, len, "had made no call after %lu%s when %s wrote this", v->last.seq,
+			 of_comm(s, v->last.comm, comm, sizeof(comm)), one ? "it" : "they");
+	else if (v->last.ticket)
 		snprintf(buf, len, "%s in no call since call %lu%s%s%s", is, v->last.seq,
 			 of_comm(s, v->last.comm, comm, sizeof(comm)), site[0] ? ", " : "", site);
 	else
@@ -241,7 +245,7 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 		snprintf(buf, len, "%s in '%.40s'", wait, v->what);
 		break;
 	case DOING_IDLE:
-		say_idle(s, v, is, buf, len);
+		say_idle(s, v, one, buf, len);
 	}
 	return d.seconds;
 }

@@ -45,6 +45,7 @@ struct evidence_rank {
 	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;  /* older calls have left the ring, or did not come along */
 	bool emptied;  /* it counts calls, and none came along */
+	bool undated;  /* it may be older than the others', as the recorder has it */
 	/* Its host counted this during the run (rank-N.counters.json), saved with one rank of
 	 * the host; owned, NULL: none. */
 	struct reading *counters;

@@ -436,9 +436,14 @@ def streams(calls):
         seen.add(call.comm)
 
 
+def is_dated(dump, earliest, over):
+    """Whether its file's time is when it was written: copies have another one."""
+    return earliest is not None and earliest + 10 ** 9 < dump.written < over + DUMPED
+
+
 def is_undated(dump, earliest, over):
-    """Whether a dump may be from before the others' call, or end early, for all that its file's time says: copies have none."""
-    return earliest is not None and not dump.cut and not earliest + 10 ** 9 < dump.written < over + DUMPED
+    """Whether a dump may be from before the others' call, or end early, for all that its file's time says."""
+    return earliest is not None and not dump.cut and not is_dated(dump, earliest, over)
 
 
 def tell_rank(rank, dump, given, newest, undated, others):
@@ -710,11 +715,12 @@ def main():
     groups = members(dumps)
     settle_passed(dumps)
     given = communicators(groups, nranks, int(sys.argv[2]))
-    # No dump says when it was written: when the time of the first pending call was over.
+    # No dump says when it was written: its file's time does, else it was when the time of the first pending call was over.
     calls = [c for d in dumps.values() for c in d.calls]
     earliest = min((c.created for c in calls if c.state != "completed"), default=None)
     over = min([c.created + c.timeout for c in calls if c.state != "completed"] + [1 << 62])
-    newest = max([0 if over == 1 << 62 else over] + [d.last() for d in dumps.values()])
+    dated = [d.written for d in dumps.values() if is_dated(d, earliest, over)]
+    newest = max((dated or [0 if over == 1 << 62 else over]) + [d.last() for d in dumps.values()])
     library = next((d.library for d in dumps.values() if d.library), "(version not recorded)")
     said = ["From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded."]
     if max(d.written for d in dumps.values()) < over < 1 << 62:

@@ -238,15 +238,42 @@ static size_t take_folded(struct nccl_log *log, char *line, size_t len, int *tim
 	return len;
 }
 
-static void take_version(struct nccl_log *log, const char *line, size_t len)
+/* Returns true if the line says a version as NCCL itself prints it, with the toolkit's. */
+static bool take_version(struct nccl_log *log, const char *line, size_t len)
 {
+	struct span version;
 	struct found found;
 
-	if (!rows_find(log->rows, ROWS_version, line, len < LEAD_BYTES ? len : LEAD_BYTES, 0,
+	if ((log->version && !memmem(line, len, "CCL version ", 12)) ||
+	    !rows_find(log->rows, ROWS_version, line, len < LEAD_BYTES ? len : LEAD_BYTES, 0,
 		       &found))
+		return false;
+	version = found_span(&found, FIELD_version);
+	if (!log->version) {
+		log->rccl |= found_number(&found, FIELD_rccl, 10, 0) == 1;
+		log->version = nccl_log_text(log, version.at, version.len);
+	}
+	return memchr(version.at, '+', version.len) != NULL;
+}
+
+/* Takes the beginning of another process' prefix, which tore the text, off its end. */
+static void cut_torn(const struct nccl_log *log, const char *text, char *end)
+{
+	char *run = end, *colon;
+
+	while (run > text && (isdigit((unsigned char)run[-1]) || run[-1] == ':'))
+		run--;
+	colon = memchr(run, ':', (size_t)(end - run));
+	for (int i = 0; colon && i < log->n_hosts; i++) {
+		size_t len = strlen(log->hosts[i]);
+
+		if ((size_t)(colon - text) < len || strncmp(colon - len, log->hosts[i], len) != 0)
+			continue;
+		for (colon -= len; colon > text && colon[-1] == ' '; colon--)
+			;
+		*colon = '\0';
 		return;
-	log->rccl |= found_number(&found, FIELD_rccl, 10, 0) == 1;
-	log->version = found_text(log, &found, FIELD_version);
+	}
 }
 
 /* All messages of one clean line: writers that share a stream may lack a newline between them. */
@@ -266,19 +293,21 @@ static void read_line(struct nccl_log *log, char *line, size_t len)
 		take_lead(log, line, origin, &next);
 		next.may_be_cut = end - origin >= MESSAGE_FULL;
 		*origin = '\0';
-		if (text)
+		if (text) {
+			cut_torn(log, text, origin);
 			nccl_log_message(log, &message);
+		}
 		note_host(log, &next);
 		message = next;
 		message.text = text = start;
 	}
-	log->nccl_lines += text != NULL;
 	if (text)
 		nccl_log_message(log, &message);
 	else
 		nccl_log_foreign(log, line, (size_t)(end - line));
-	if (!log->version && (text || !log->raw->binary))
-		take_version(log, text ? text : line, strlen(text ? text : line));
+	if (text && !log->version)
+		take_version(log, text, strlen(text));
+	log->nccl_lines += text || (!log->raw->binary && take_version(log, line, strlen(line)));
 }
 
 /* Copy without colours, carriage returns and other control characters. Returns its bytes. */

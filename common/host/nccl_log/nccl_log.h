@@ -236,7 +236,7 @@ struct nccl_log {
 	int n_causes;
 	char *causes_text;
 	struct rows *rows;	   /* the forms of lines (rows.h) */
-	int64_t lines, nccl_lines; /* nccl_lines: lines with at least one message */
+	int64_t lines, nccl_lines; /* nccl_lines: with a message, or NCCL's version alone */
 	int64_t unplaced;	   /* lines about a communicator that could not be told */
 	int64_t forgotten;	   /* communicators of which nothing is kept */
 	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */

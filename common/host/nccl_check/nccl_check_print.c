@@ -38,22 +38,29 @@ static void print_title(FILE *out, const struct nccl_log *log, const struct nccl
 		fprintf(out, "number of ranks unknown");
 	if (comm->nnodes)
 		fprintf(out, ", %d node%s", comm->nnodes, comm->nnodes == 1 ? "" : "s");
-	fprintf(out, ", lines of %d of them here\n", comm->n_members);
+	fprintf(out, ", lines of %s%d of them here\n",
+		log->strangers && comm->n_members != comm->nranks ? "at least " : "",
+		comm->n_members);
 }
 
 /* ---- summary ------------------------------------------------------------------------------ */
 
 static void print_states(FILE *out, const struct nccl_comm *comm)
 {
-	static const char *const names[] = { "seen, no Init line", "initialising", "ready",
-					     "aborted", "destroyed" };
+	static const char *const names[] = {
+		"seen, no Init line", "initialising",  "ready", "aborted",
+		"destroyed",	      "failed in init"
+	};
 	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
 
-	for (int s = 0; s < 5; s++) {
+	for (int s = 0; s < (int)LENGTH(names); s++) {
 		int n = 0, nameless = 0;
 
 		for (int m = 0; m < comm->n_members; m++) {
-			if ((int)comm->members[m]->state != s)
+			const struct nccl_member *member = comm->members[m];
+			bool failed = member->state == NCCL_STATE_STARTED && member->failed;
+
+			if ((failed ? (int)LENGTH(names) - 1 : (int)member->state) != s)
 				continue;
 			nameless += comm->members[m]->rank < 0;
 			if (comm->members[m]->rank >= 0)

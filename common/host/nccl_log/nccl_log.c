@@ -195,8 +195,10 @@ static char *next_message(struct nccl_log *log, char **start, const char *end,
 static void note_host(struct nccl_log *log, const struct message *message)
 {
 	struct place *host = nccl_place(log, message->host, 0, PLACE_HOST, 0);
+	struct place *process = place_of(log, message, PLACE_PROCESS, 0);
 
-	place_of(log, message, PLACE_PROCESS, 0)->seen = true;
+	log->raw->processes += !process->seen;
+	process->seen = true;
 	if (host->number == 0) {
 		raw_add(log->hosts, log->n_hosts, message->host);
 		host->number = log->n_hosts;

@@ -48,6 +48,7 @@ struct nccl_member {
 	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
+	bool failed;		 /* its init handed up an error */
 	double init;		 /* seconds; NAN unknown */
 	int64_t ready;		 /* the line that says that its init is over; 0: none does */
 	struct nccl_call *calls; /* call n at n % NCCL_CALLS; NULL: no lines of calls */
@@ -182,6 +183,7 @@ struct nccl_nic {
 	int mbps;			/* 0: not said */
 	int gdr;			/* GPUDirect RDMA: 1 on, 0 off, -1 not said */
 	int64_t steps;			/* of all communicators, that go over it */
+	int64_t gdr_steps;		/* of these, with GPUDirect RDMA */
 };
 
 /* All that a host's lines say of its bootstrap, plugins and networks. */
@@ -237,6 +239,7 @@ struct nccl_log {
 	char *causes_text;
 	struct rows *rows;	   /* the forms of lines (rows.h) */
 	int64_t lines, nccl_lines; /* nccl_lines: with a message, or NCCL's version alone */
+	int64_t strangers;	   /* processes of which no line says a rank, or a communicator */
 	int64_t unplaced;	   /* lines about a communicator that could not be told */
 	int64_t forgotten;	   /* communicators of which nothing is kept */
 	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */

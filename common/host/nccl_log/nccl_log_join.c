@@ -263,9 +263,24 @@ static void join_pair(struct nccl_comm *comm)
 	}
 }
 
+/* Processes that wrote lines, and are of no communicator by any of them. */
+static void count_strangers(struct nccl_log *log)
+{
+	log->strangers = log->raw->processes;
+	for (int i = 0; i < log->n_comms; i++)
+		for (int m = 0; m < log->comms[i].n_members; m++) {
+			const struct nccl_member *member = log->comms[i].members[m];
+
+			log->strangers -=
+				nccl_place(log, member->host, member->pid, PLACE_PROCESS, 0)
+					->number++ == 0;
+		}
+}
+
 void nccl_log_join(struct nccl_log *log)
 {
 	nccl_log_settle(log);
+	count_strangers(log);
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 

@@ -344,6 +344,8 @@ static void on_trace(struct nccl_log *log, const struct message *message, const 
 	struct place *thread = place_of(log, message, PLACE_THREAD, (uint64_t)message->tid);
 	struct nccl_warning *trace;
 
+	if (thread->in_init && thread->member && nccl_has(message->text, "init.cc:"))
+		thread->member->failed = true;
 	if (thread->warning)
 		log->warnings[thread->warning - 1].failed = true;
 	trace = add_warning(log, message, found_text(log, found, FIELD_file),

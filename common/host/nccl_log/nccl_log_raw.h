@@ -36,7 +36,7 @@ struct place {
 	bool shared; /* process: it has several devices */
 	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
-	/* Host, communicator, warning, origin: its own, from 1; device: communicators without an id. */
+	/* Host, communicator, warning, origin: its own, from 1; process: 1, a communicator has it; device: communicators without an id. */
 	int number;
 };
 
@@ -49,6 +49,7 @@ struct nccl_log_raw {
 	struct place *places_cache[NCCL_CACHE]; /* lately asked for */
 	const char *texts_cache[NCCL_CACHE];
 	int rank_hint;
+	int64_t processes; /* that wrote a line */
 	size_t held; /* bytes, of all communicators */
 	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
 	char *torn;  /* a wrapped line whose rest has not come yet; NULL: none */

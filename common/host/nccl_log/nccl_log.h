@@ -290,3 +290,8 @@ static inline bool nccl_wait_made(const struct nccl_wait *wait)
 {
 	return wait->enqueued < 0 || wait->completed < 0 || wait->enqueued > wait->completed;
 }
+/* Returns true if a line of the rank says which call that is. */
+static inline bool nccl_wait_told(const struct nccl_wait *wait)
+{
+	return wait->seq == nccl_wait_at(wait) && *wait->op;
+}

@@ -96,7 +96,7 @@ void nccl_torch_progress(struct nccl_log *log, const struct found *found, const 
 bool nccl_torch_traceback(struct nccl_log *log, const char *line);
 void nccl_torch_open(struct nccl_log *log, const struct found *found, const char *line);
 void nccl_torch_join(struct nccl_log *log);
-/* Which of two waits comes first: by the call, then those that have not made it. */
+/* Which of two waits comes first: by the call, then those that have not made it, then those that a line tells of. */
 int nccl_wait_by_call(const struct nccl_wait *x, const struct nccl_wait *y);
 void nccl_torch_release(struct nccl_log_raw *raw);
 

@@ -70,7 +70,7 @@ class Group:
             return "has ranks with numbers that can't be"
         if len({w.place for w in self.waits}) < len(self.waits):
             return ("has two ranks of one number: there are several of that name" if self.name else
-                    "is not named (PyTorch before 2.4), and is several")
+                    "is not named (PyTorch before 2.4), and may be several")
         if self.first < 1 or not self.line_of(self.waits[0], self.first):
             return "has no line that names the call its slowest rank is in"
         if not self.name and self.most != self.first:
@@ -109,7 +109,7 @@ def groups_of(waits, most, remarks):
     for group in map(Group, named.values()):
         wrong = group.wrong() if len(groups) + 1 < most else "is one too many"
         if wrong:
-            remarks.append("%s %s: it is left out." % ('Process group "%.40s"' % group.name if group.name else "A process group", wrong))
+            remarks.append("%s %s: it is not compared." % ('Process group "%.40s"' % group.name if group.name else "A process group", wrong))
             continue
         groups.append(group)
         group.comm = len(groups)

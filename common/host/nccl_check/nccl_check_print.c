@@ -96,8 +96,8 @@ static void print_absent(FILE *out, const struct nccl_comm *comm)
 
 #define ENDS 4
 
-/* How many collectives the ranks have enqueued, by lines of calls, the fewest first. */
-static void print_calls(FILE *out, const struct nccl_comm *comm)
+/* How many collectives the ranks have enqueued, by lines of calls, the fewest first. Returns true if there are such lines. */
+static bool print_calls(FILE *out, const struct nccl_comm *comm)
 {
 	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
 	int64_t at = -1, next = 0;
@@ -135,9 +135,16 @@ static void print_calls(FILE *out, const struct nccl_comm *comm)
 	}
 	if (at >= 0)
 		print_absent(out, comm);
-	if (at >= 0)
-		fprintf(out, COMPARES);
 	free(ranks);
+	return at >= 0;
+}
+
+void nccl_log_print_calls(FILE *out, const struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_comms; i++) {
+		print_title(out, log, &log->comms[i]);
+		print_calls(out, &log->comms[i]);
+	}
 }
 
 /* PXN and GDR stand in this line. */
@@ -153,7 +160,8 @@ static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_
 	for (int i = 0; i < comm->n_says; i++)
 		if (is_connected(comm->says[i]))
 			fprintf(out, "  %s\n", comm->says[i]);
-	print_calls(out, comm);
+	if (print_calls(out, comm))
+		fprintf(out, COMPARES);
 }
 
 static void print_details(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)

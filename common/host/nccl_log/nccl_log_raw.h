@@ -50,9 +50,9 @@ struct nccl_log_raw {
 	const char *texts_cache[NCCL_CACHE];
 	int rank_hint;
 	int64_t processes; /* that wrote a line */
-	size_t held; /* bytes, of all communicators */
-	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
-	char *torn;  /* a wrapped line whose rest has not come yet; NULL: none */
+	size_t held;	   /* bytes, of all communicators */
+	bool binary;	   /* the stream holds NULs: lines that are not NCCL's are no text */
+	char *torn;	   /* a wrapped line whose rest has not come yet; NULL: none */
 	struct nccl_open_trace *traces; /* NULL: none was open yet */
 	struct {
 		int blocks;

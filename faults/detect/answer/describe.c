@@ -115,6 +115,9 @@ static void say_call(const struct scene *s, const struct rank_view *v, const cha
 		 of_comm(s, r->comm, comm, sizeof(comm)),
 		 brief ? call_kind_name((enum call_kind)r->kind)
 		       : without_count(view_call(r, words, sizeof(words))));
+	if (r->flags & RECORD_TAKEN)
+		snprintf(buf, len, "%s in call%s%s, by its count alone", verb, number,
+			 of_comm(s, r->comm, comm, sizeof(comm)));
 	/* of one rank, in the job's own communicator */
 	if (call_is_pair(r->kind) && r->peer >= 0 && r->comm == 0 && strncmp(verb, "waits", 5) == 0)
 		text_add(buf, len, " %s %d", r->kind == CALL_SEND ? "to" : "from", r->peer);
@@ -604,8 +607,8 @@ void answer_describe(struct answer *a, const struct rank_view *views, size_t n)
 	add_hosts(s);
 	add_groups(s, true, 2);
 	if (a->nlines == 0 && strcmp(a->ranks, "-") != 0 && note[0]) {
-		add_line(a, "culprit: rank%s %s: %s", strchr(a->ranks, ',') ? "s" : "", a->ranks,
-			 note); /* it has no record */
+		add_line(a, "%s: rank%s %s: %s", a->class == CLASS_UNSEEN ? "unseen" : "culprit",
+			 strchr(a->ranks, ',') ? "s" : "", a->ranks, note); /* it has no record */
 		if (a->doing[0])
 			add_line(a, "  %s", a->doing);
 	} else if (a->nlines == 0) {

@@ -35,6 +35,7 @@ CALLS_COMPARED = 1 << 20  # of all dumps: fewer of each where there are many
 CALLS_LEAST = 64
 MANY = 64              # from so many dumps on a terminal shows how many are read
 TOO_MUCH = "takes too much"
+ALONE = 2              # RECORD_ALONE
 BEFORE = 8             # calls before a rank's first pending one are kept
 CLOCKS = 60 * 10 ** 9  # clocks of hosts differ less
 DUMPED = 600 * 10 ** 9 # all ranks of a job dump within this time
@@ -460,7 +461,7 @@ def tell_rank(rank, dump, given, newest, undated, others):
     say(rank=rank, present=1, before=before, newest=newest,
         cut=int(dump.cut), emptied=int(is_emptied(dump)), undated=int(undated), comms=comms_of(rank, list(dump.groups.items()), given, sent),
         stack=stack_of(calls),
-        calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
+        calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), ALONE * c.alone,
                 c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
 
@@ -561,7 +562,7 @@ def older(dump, given, others):
         if first and not sends:
             same = numbered.get(made)
             like = same or first
-            calls.append([comm, made, like.kind, same.count if same else 0, like.dtype, -1, 0, 1, 1, created - 1, 0, created - 1])
+            calls.append([comm, made, like.kind, same.count if same else 0, like.dtype, -1, 0, 1, ALONE, created - 1, 0, created - 1])
     return calls
 
 

@@ -153,6 +153,14 @@ expect_rc 0 '--json of a log without a failure'
 expect_out '^ "outcome": "ok",$'
 holds 'nor then' python3 ci/tests/rig/schema.py faults/detect/answer/verdict.schema.json "$work/out"
 
+# Half of the ranks' calls, alike, and no failure: no hang.
+run "$BUILD/hang_diagnose" --log "$logs/sglang-8-of-16.log"
+expect_rc 0 'calls that end alike'
+expect_out '^No hang is in these lines: .* alike up to the last, which may be over\.$'
+run "$BUILD/hang_diagnose" --log --json "$logs/sglang-8-of-16.log"
+expect_out '^ "outcome": "ok",$' 'calls that end alike'
+run "$BUILD/hang_diagnose" --log "$logs/old-no-group.log"
+expect_err 'and may be several: it is not compared\.' 'a rank with several time-outs'
 run env PATH=/none "$BUILD/hang_diagnose" --log "$logs/watchdog-lagging-rank.log"
 expect_rc 77 'calls of logs without python3'
 expect_err 'the logs can.t be read without python3'

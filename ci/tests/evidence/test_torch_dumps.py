@@ -466,6 +466,10 @@ class Dumps(unittest.TestCase):
                                  ("missing-call", ranks, confidence), text)
                 self.assertIn(said or "", text)
                 self.assertEqual("or cut: its file's" in text, said is not None, text)
+                # what a file's time does not tell is not said: that the rank is idle, and how long others have waited
+                self.assertEqual("had made no call after" in text, said is not None, text)
+                self.assertEqual("is alive and idle" in text, said is None, text)
+                self.assertEqual(", 9.00 s\n" in text, written == 9, text)
 
     def test_windows(self):
         """What a group counts stands for the calls that left its dump; what one rank has completed, no other waits in."""

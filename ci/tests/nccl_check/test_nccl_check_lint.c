@@ -187,7 +187,8 @@ UNIT_TEST(test_numa, "NUMA ping-pong")
 UNIT_TEST(test_missing, "missing lines")
 {
 	lines_started(&lines, 4, 4);
-	expect(NULL, NCCL_CANNOT_SAY, "no Channel and no Ring lines");
+	expect(NULL, NCCL_CANNOT_SAY,
+	       "no ring order (Channel NN/MM) line: its init had not come to it");
 
 	lines_open(&lines, 4, 4);
 	lines_start(&lines, 0);

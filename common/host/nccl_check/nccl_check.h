@@ -57,6 +57,9 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log);
 /* NICs and networks of the hosts. */
 void nccl_log_print_node(FILE *out, const struct nccl_log *log);
 
+/* How many collectives ranks have enqueued, by lines of calls. */
+void nccl_log_print_calls(FILE *out, const struct nccl_log *log);
+
 /* The head of the log, its failure, then all of the following. */
 void nccl_log_print(FILE *out, const struct nccl_log *log, const struct topo_system *topo);
 

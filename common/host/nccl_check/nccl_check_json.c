@@ -67,10 +67,10 @@ void nccl_log_print_json(FILE *out, const struct nccl_log *log)
 			"majority", "", "hang_seq", -1, "wrong_seq", -1, "said_ns", 0, "detect_ms",
 			"lines", lines, "reported", reported(log, first), "cause",
 			json_value_text(first && first->cause ? first->cause->means : ""), "fix",
-			json_value_text(first && first->cause ? first->cause->fix : ""),
-			"prevention", "", "backend", "nccl", "library", library, "hosts",
-			hosts(log), "when", first ? first->stamp : "", "command", "", "remarks", "",
-			"summary", lines, "culprit_hosts",
+			json_value_text(first ? first->fix : ""), "prevention", "", "backend",
+			"nccl", "library", library, "hosts", hosts(log), "when",
+			first ? first->stamp : "", "command", "", "remarks", "", "summary", lines,
+			"culprit_hosts",
 			first && first->host && *first->host != '?' ? first->host : "");
 	json_value_print(out, must(all));
 	json_decref(all);

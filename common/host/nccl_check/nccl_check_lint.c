@@ -393,21 +393,76 @@ static void lint_orders(struct linter *lint)
 
 /* ---- all rings ---------------------------------------------------------------------------- */
 
+static bool says_connected(const struct nccl_comm *comm)
+{
+	for (int i = 0; i < comm->n_says; i++)
+		if (strncmp(comm->says[i], "Connected all rings", 19) == 0)
+			return true;
+	return false;
+}
+
+/* NCCL 2.22 and later may connect ranks at the first call. */
+static bool connects_late(const struct linter *lint)
+{
+	int major = 0, minor = 0;
+
+	if (says_connected(lint->comm))
+		return false;
+	return !lint->log->version || sscanf(lint->log->version, "%d.%d", &major, &minor) != 2 ||
+	       major > 2 || minor >= 22;
+}
+
+/* Returns true if a rank's init failed in what comes after the rings. */
+static bool failed_late(const struct linter *lint)
+{
+	for (int i = 0; i < lint->log->n_warnings; i++) {
+		const struct nccl_warning *w = &lint->log->warnings[i];
+		struct found found;
+		char text[1024];
+
+		snprintf(text, sizeof(text), "%s %s", w->where, w->text);
+		if (!w->in_init || nccl_warning_class(w) > NCCL_TRACE ||
+		    !rows_find(lint->log->rows, ROWS_late, text, strlen(text), 0, &found))
+			continue;
+		for (int m = 0; m < lint->comm->n_members; m++)
+			if (lint->comm->members[m]->host == w->host &&
+			    lint->comm->members[m]->pid == w->pid)
+				return true;
+	}
+	return false;
+}
+
+/* Why no ring is known. */
+static const char *without_rings(const struct linter *lint)
+{
+	const bool root = nccl_comm_member(lint->comm, 0);
+	int started = 0, unknown = 0;
+
+	for (int m = 0; m < lint->comm->n_members; m++) {
+		started += lint->comm->members[m]->state == NCCL_STATE_STARTED;
+		unknown += lint->comm->members[m]->state == NCCL_STATE_UNKNOWN;
+	}
+	if (failed_late(lint))
+		return "it is not in this log (cut or filtered); init failed after the rings "
+		       "were made";
+	if (lint->comm->n_links == 0 && started && started == lint->comm->n_members)
+		return "its init had not come to it when the log ended";
+	if (lint->comm->n_links > 0 || unknown < lint->comm->n_members ||
+	    says_connected(lint->comm))
+		return root ? "the log is an excerpt"
+			    : "the log is an excerpt, or without the lines of rank 0, which prints "
+			      "it";
+	return root ? "rank 0's lines here hold none: they are cut, or subsystems INIT and GRAPH "
+		      "are off"
+		    : "rank 0's log, or subsystems INIT and GRAPH, are not here";
+}
+
 static void lint_missing(struct linter *lint)
 {
-	int started = 0;
 	char ranks[120];
 
-	for (int m = 0; m < lint->comm->n_members; m++)
-		started += lint->comm->members[m]->state == NCCL_STATE_STARTED;
 	if (lint->comm->n_rings == 0 && lint->comm->nranks != 1)
-		missing(lint, "no Channel and no Ring lines: %s",
-			started && started == lint->comm->n_members
-				? "its init had not come to them when the log ended"
-			: nccl_comm_member(lint->comm, 0)
-				? "rank 0's lines here hold none: they are cut, or subsystems INIT "
-				  "and GRAPH are off"
-				: "rank 0's log, or subsystems INIT and GRAPH, are not here");
+		missing(lint, "no ring order (Channel NN/MM) line: %s", without_rings(lint));
 	if (lint->open)
 		missing(lint,
 			"%d of %d rings are not complete: rank 0's line is cut or not here, and "
@@ -428,11 +483,11 @@ static void lint_missing(struct linter *lint)
 	if (lint->no_transport == 1)
 		missing(lint, "no line says over what %d -> %d goes", lint->from, lint->to);
 	else if (lint->no_transport)
-		missing(lint,
-			"no line says over what %d -> %d goes, nor %d more step%s (NCCL prints it "
-			"as late as at the first call)",
+		missing(lint, "no line says over what %d -> %d goes, nor %d more step%s%s",
 			lint->from, lint->to, lint->no_transport - 1,
-			lint->no_transport == 2 ? "" : "s");
+			lint->no_transport == 2 ? "" : "s",
+			connects_late(lint) ? " (NCCL prints it as late as at the first call)"
+					    : "");
 }
 
 void nccl_log_lint(const struct nccl_log *log, const struct nccl_comm *comm,

@@ -42,11 +42,18 @@ static void print_hosts(FILE *out, const char *host, int i)
 		fprintf(out, " and more");
 }
 
+/* By NCCL's line on the device, else by its steps. */
+static const char *gdr_words(const struct nccl_nic *nic)
+{
+	if (nic->gdr >= 0)
+		return nic->gdr ? "GPUDirect RDMA on" : "GPUDirect RDMA off";
+	return nic->gdr_steps ? "GPUDirect RDMA on, by its Channel lines"
+	       : nic->steps   ? "GPUDirect RDMA off, by its Channel lines"
+			      : "GPUDirect RDMA not said";
+}
+
 void nccl_log_print_node(FILE *out, const struct nccl_log *log)
 {
-	static const char *const gdr[] = { "GPUDirect RDMA not said", "GPUDirect RDMA off",
-					   "GPUDirect RDMA on" };
-
 	for (int i = 0, end; i < log->n_nics; i = end) {
 		const struct nccl_nic *a = &log->nics[i], *b = a;
 
@@ -57,12 +64,11 @@ void nccl_log_print_node(FILE *out, const struct nccl_log *log)
 		fprintf(out, "%s%s%s", a->name, *a->link ? " " : "", a->link);
 		if (a->mbps)
 			fprintf(out, ", %d Gb/s", a->mbps / 1000);
-		fprintf(out, ", %s, %s", gdr[a->gdr + 1],
-			a->steps ? "used" : "no step over it here");
+		fprintf(out, ", %s, %s", gdr_words(a), a->steps ? "used" : "no step over it here");
 		print_near(out, log, a);
 		for (end = i; end < log->n_nics && b->index == a->index && b->name == a->name &&
-			      b->mbps == a->mbps && b->gdr == a->gdr && !b->steps == !a->steps &&
-			      b->link == a->link;
+			      b->mbps == a->mbps && gdr_words(b) == gdr_words(a) &&
+			      !b->steps == !a->steps && b->link == a->link;
 		     b = &log->nics[++end])
 			print_hosts(out, b->host, end - i);
 		fprintf(out, "\n");

@@ -9,6 +9,9 @@
 /* nccl_log_print.c: "ranks 0-3,7" of n numbers, which it sorts, after `lead`; nothing where n is 0. */
 void nccl_print_ranks(FILE *out, const char *lead, int *ranks, int n);
 
+/* nccl_failure.c: "rank 1 on nodea (GPU 0)", or the process where no line says a rank. */
+void nccl_print_origin(FILE *out, const struct nccl_origin *origin);
+
 /* nccl_check_ras.c: what ncclras says of ranks: those without an answer first. */
 void nccl_print_ras(FILE *out, const struct nccl_log *log);
 

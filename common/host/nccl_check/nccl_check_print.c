@@ -38,22 +38,29 @@ static void print_title(FILE *out, const struct nccl_log *log, const struct nccl
 		fprintf(out, "number of ranks unknown");
 	if (comm->nnodes)
 		fprintf(out, ", %d node%s", comm->nnodes, comm->nnodes == 1 ? "" : "s");
-	fprintf(out, ", lines of %d of them here\n", comm->n_members);
+	fprintf(out, ", lines of %s%d of them here\n",
+		log->strangers && comm->n_members != comm->nranks ? "at least " : "",
+		comm->n_members);
 }
 
 /* ---- summary ------------------------------------------------------------------------------ */
 
 static void print_states(FILE *out, const struct nccl_comm *comm)
 {
-	static const char *const names[] = { "seen, no Init line", "initialising", "ready",
-					     "aborted", "destroyed" };
+	static const char *const names[] = {
+		"seen, no Init line", "initialising",  "ready", "aborted",
+		"destroyed",	      "failed in init"
+	};
 	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
 
-	for (int s = 0; s < 5; s++) {
+	for (int s = 0; s < (int)LENGTH(names); s++) {
 		int n = 0, nameless = 0;
 
 		for (int m = 0; m < comm->n_members; m++) {
-			if ((int)comm->members[m]->state != s)
+			const struct nccl_member *member = comm->members[m];
+			bool failed = member->state == NCCL_STATE_STARTED && member->failed;
+
+			if ((failed ? (int)LENGTH(names) - 1 : (int)member->state) != s)
 				continue;
 			nameless += comm->members[m]->rank < 0;
 			if (comm->members[m]->rank >= 0)
@@ -89,8 +96,8 @@ static void print_absent(FILE *out, const struct nccl_comm *comm)
 
 #define ENDS 4
 
-/* How many collectives the ranks have enqueued, by lines of calls, the fewest first. */
-static void print_calls(FILE *out, const struct nccl_comm *comm)
+/* How many collectives the ranks have enqueued, by lines of calls, the fewest first. Returns true if there are such lines. */
+static bool print_calls(FILE *out, const struct nccl_comm *comm)
 {
 	int *ranks = must(malloc(((size_t)comm->n_members + 1) * sizeof(*ranks)));
 	int64_t at = -1, next = 0;
@@ -128,9 +135,16 @@ static void print_calls(FILE *out, const struct nccl_comm *comm)
 	}
 	if (at >= 0)
 		print_absent(out, comm);
-	if (at >= 0)
-		fprintf(out, COMPARES);
 	free(ranks);
+	return at >= 0;
+}
+
+void nccl_log_print_calls(FILE *out, const struct nccl_log *log)
+{
+	for (int i = 0; i < log->n_comms; i++) {
+		print_title(out, log, &log->comms[i]);
+		print_calls(out, &log->comms[i]);
+	}
 }
 
 /* PXN and GDR stand in this line. */
@@ -146,7 +160,8 @@ static void print_comm(FILE *out, const struct nccl_log *log, const struct nccl_
 	for (int i = 0; i < comm->n_says; i++)
 		if (is_connected(comm->says[i]))
 			fprintf(out, "  %s\n", comm->says[i]);
-	print_calls(out, comm);
+	if (print_calls(out, comm))
+		fprintf(out, COMPARES);
 }
 
 static void print_details(FILE *out, const struct nccl_log *log, const struct nccl_comm *comm)
@@ -328,6 +343,24 @@ void nccl_log_print_lints(FILE *out, const struct nccl_log *log)
 		print_lint(out, log, NULL, i);
 }
 
+#define NAMELESS 4
+
+/* The ranks that wrote it, and the processes of which no line says the rank. */
+static void print_writers(FILE *out, const struct nccl_warning *warning)
+{
+	int nameless = 0;
+
+	nccl_print_ranks(out, ", ", warning->ranks, warning->n_ranks);
+	for (int i = 0; i < warning->n_origins && warning->n_origins > 1; i++) {
+		if (warning->origins[i].rank >= 0 || nameless++ >= NAMELESS)
+			continue;
+		fprintf(out, ", ");
+		nccl_print_origin(out, &warning->origins[i]);
+	}
+	if (nameless > NAMELESS)
+		fprintf(out, " and %d more without a rank", nameless - NAMELESS);
+}
+
 void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_warnings; i++) {
@@ -339,7 +372,7 @@ void nccl_log_print_warnings(FILE *out, const struct nccl_log *log)
 					  : "line",
 			warning->where, *warning->where ? " " : "", warning->text, warning->count,
 			warning->count == 1 ? "" : "s");
-		nccl_print_ranks(out, ", ", warning->ranks, warning->n_ranks);
+		print_writers(out, warning);
 		fprintf(out, ")\n");
 	}
 }

@@ -38,8 +38,8 @@ static void print_state(FILE *out, const struct nccl_ras *ras)
 			several ? "are" : "is", several ? "them" : "it");
 }
 
-/* The n counts of one kind of call. Those that have launched the fewest lag, however many they
- * are. */
+/* The n counts of one kind of call, which ncclras calls a mismatch. Those that have launched the fewest lag, however many
+ * they are. */
 static void print_counts(FILE *out, const struct nccl_ras *ras, int n)
 {
 	const struct nccl_ras *least = ras;
@@ -50,8 +50,8 @@ static void print_counts(FILE *out, const struct nccl_ras *ras, int n)
 		all += ras[i].count;
 		named += ras[i].n_ranks;
 	}
-	fprintf(out, "hang: %s, by ncclras: %d of %d ranks lag%s\n", ras->text, least->count, all,
-		least->count == 1 ? "s" : "");
+	fprintf(out, "mismatch: %s, by ncclras: %d of %d ranks lag%s\n", ras->text, least->count,
+		all, least->count == 1 ? "s" : "");
 	for (int i = 0; i < n; i++) {
 		fprintf(out, "  %d rank%s ha%s ", ras[i].count, ras[i].count == 1 ? "" : "s",
 			ras[i].count == 1 ? "s" : "ve");

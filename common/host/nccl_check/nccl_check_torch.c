@@ -9,13 +9,11 @@ static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 {
 	int64_t at = nccl_wait_at(waits);
 	bool made = nccl_wait_made(waits), one = n == 1;
-	const struct nccl_wait *named = NULL;
+	const struct nccl_wait *named = nccl_wait_told(waits) ? waits : NULL;
 	int *ranks = must(malloc((size_t)n * sizeof(*ranks)));
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n; i++)
 		ranks[i] = waits[i].rank;
-		named = !named && waits[i].seq == at && *waits[i].op ? &waits[i] : named;
-	}
 	nccl_print_ranks(out, "  ", ranks, n);
 	fprintf(out, " %s call %ld",
 		made ? (one ? "waits in" : "wait in") : (one ? "has not made" : "have not made"),
@@ -27,6 +25,8 @@ static void print_at(FILE *out, const struct nccl_wait *waits, int n)
 			named->numel_in == 1 ? "" : "s", named->numel_out);
 	if (named && named->waited > 0)
 		fprintf(out, ", for %.0f s", named->waited);
+	if (made && !named && at >= 0)
+		fprintf(out, ", of which no line of %s says more", one ? "its own" : "theirs");
 	fprintf(out, "\n");
 	free(ranks);
 }

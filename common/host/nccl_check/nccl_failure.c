@@ -53,29 +53,46 @@ static const char *short_where(const char *where)
 	return file && strlen(where) > 40 ? file + 1 : where;
 }
 
-/* "rank 1 on nodea (GPU 0) in init: WHAT, device mlx5_5:1, peer 192.0.2.7<41109> (nvls.cc:254, 2025-07-21 19:05:29)". */
 /* A process without a name: lines of NCCL 2.30 may have the GPU alone. */
-static void print_origin(FILE *out, const struct nccl_warning *w)
+void nccl_print_origin(FILE *out, const struct nccl_origin *origin)
 {
-	bool named = *w->host && strcmp(w->host, "?") != 0;
+	bool named = *origin->host && strcmp(origin->host, "?") != 0;
 
-	if (w->rank >= 0)
-		fprintf(out, "rank %d", w->rank);
-	else if (w->pid > 0)
-		fprintf(out, "process %ld", w->pid);
-	else if (w->pid == 0)
-		fprintf(out, w->dev >= 0 ? "a rank" : "a rank that its line does not name");
+	if (origin->rank >= 0)
+		fprintf(out, "rank %d", origin->rank);
+	else if (origin->pid > 0)
+		fprintf(out, "process %ld", origin->pid);
+	else if (origin->pid == 0)
+		fprintf(out, origin->dev >= 0 ? "a rank" : "a rank that its line does not name");
 	else
 		fprintf(out, "a line of the program");
 	if (named)
-		fprintf(out, " on %s", w->host);
-	if (w->dev >= 0)
-		fprintf(out, " (GPU %d)", w->dev);
+		fprintf(out, " on %s", origin->host);
+	if (origin->dev >= 0)
+		fprintf(out, " (GPU %d)", origin->dev);
 }
 
+/* ", 3 times on 3 ranks", ", 2 times in 2 processes". */
+static void print_times(FILE *out, const struct nccl_warning *w)
+{
+	int nameless = 0;
+
+	for (int i = 0; i < w->n_origins; i++)
+		nameless += w->origins[i].rank < 0;
+	if (w->count > 1)
+		fprintf(out, ", %d times", w->count);
+	if (nameless == 0 && w->n_ranks > 1)
+		fprintf(out, " on %d ranks", w->n_ranks);
+	else if (nameless && w->processes > 1)
+		fprintf(out, " in %d processes", w->processes);
+	else if (nameless && w->n_origins > 1)
+		fprintf(out, " on %d GPUs", w->n_origins);
+}
+
+/* "rank 1 on nodea (GPU 0) in init: WHAT, device mlx5_5:1, peer 192.0.2.7<41109> (nvls.cc:254, 2025-07-21 19:05:29)". */
 static void print_sentence(FILE *out, const struct nccl_warning *w)
 {
-	print_origin(out, w);
+	nccl_print_origin(out, &(struct nccl_origin){ w->host, w->pid, w->dev, w->rank, 1 });
 	fprintf(out, "%s: %s", w->in_init ? " in init" : "", w->cause ? w->what : w->text);
 	if (*w->device)
 		fprintf(out, ", device %s", w->device);
@@ -84,10 +101,7 @@ static void print_sentence(FILE *out, const struct nccl_warning *w)
 	if (*w->where || *w->stamp)
 		fprintf(out, " (%s%s%s)", short_where(w->where), *w->where && *w->stamp ? ", " : "",
 			w->stamp);
-	if (w->count > 1)
-		fprintf(out, ", %d times", w->count);
-	if (w->n_ranks > 1)
-		fprintf(out, " on %d ranks", w->n_ranks);
+	print_times(out, w);
 	fprintf(out, "\n");
 }
 
@@ -123,6 +137,29 @@ static void print_hosts_alike(FILE *out, const struct nccl_log *log,
 			k == n - 1 ? "\n" : "");
 }
 
+/* Beside ranks: the processes and GPUs that failed so too, of which no line says the rank. */
+static void print_nameless_alike(FILE *out, const struct nccl_log *log,
+				 const struct nccl_warning *first)
+{
+	int n = 0;
+
+	for (int i = 0; i < log->n_warnings; i++) {
+		const struct nccl_warning *w = &log->warnings[i];
+
+		for (int k = 0; is_alike(w, first) && k < w->n_origins && n < SHOWN; k++) {
+			const struct nccl_origin *o = &w->origins[k];
+
+			if (o->rank >= 0 || o->pid <= 0 ||
+			    (o->host == first->host && o->pid == first->pid &&
+			     o->dev == first->dev))
+				continue;
+			fprintf(out, ", ");
+			nccl_print_origin(out, o);
+			n++;
+		}
+	}
+}
+
 /* The other ranks that failed as this one did. */
 static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl_warning *first)
 {
@@ -140,9 +177,11 @@ static void print_alike(FILE *out, const struct nccl_log *log, const struct nccl
 			raw_add(ranks, n, w->rank);
 	}
 	nccl_print_ranks(out, "  the same on ", ranks, n);
-	fputs(n > 0 ? "\n" : "", out);
-	if (n == 0)
+	if (n > 0)
+		print_nameless_alike(out, log, first);
+	else
 		print_hosts_alike(out, log, first);
+	fputs(n > 0 ? "\n" : "", out);
 	free(ranks);
 }
 
@@ -205,8 +244,8 @@ void nccl_log_print_failure(FILE *out, const struct nccl_log *log)
 	print_sentence(out, first);
 	if (first->cause && *first->cause->means)
 		fprintf(out, "  means: %s\n", first->cause->means);
-	if (first->cause && *first->cause->fix)
-		fprintf(out, "  try: %s\n", first->cause->fix);
+	if (*first->fix)
+		fprintf(out, "  try: %s\n", first->fix);
 	print_alike(out, log, first);
 	if (class == NCCL_FOLLOWS)
 		fprintf(out, "  Such a failure follows from another one%s.\n",
@@ -236,7 +275,7 @@ void nccl_log_print_slow(FILE *out, const struct nccl_log *log)
 		print_sentence(out, w);
 		print_alike(out, log, w);
 		fprintf(out, "  means: %s\n", w->cause->means);
-		if (*w->cause->fix)
-			fprintf(out, "  try: %s\n", w->cause->fix);
+		if (*w->fix)
+			fprintf(out, "  try: %s\n", w->fix);
 	}
 }

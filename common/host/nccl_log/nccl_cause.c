@@ -177,10 +177,10 @@ const struct nccl_cause *nccl_cause_of(const struct nccl_log *log, const char *w
 	return i < 0 ? NULL : &log->causes[i];
 }
 
-/* The row's words, with what the pattern's groups hold in the places of "$1" to "$9". */
-static const char *what_of(struct nccl_log *log, const struct nccl_warning *warning)
+/* Words of the row, with what the pattern's groups hold in the places of "$1" to "$9". */
+static const char *filled(struct nccl_log *log, const struct nccl_warning *warning,
+			  const char *what)
 {
-	const char *what = warning->cause->what;
 	size_t at[PATTERN_SPANS], n = 0;
 	char words[400];
 
@@ -206,7 +206,8 @@ void nccl_cause_names(struct nccl_log *log, struct nccl_warning *warning)
 {
 	struct found found;
 	size_t len = strlen(warning->text);
-	warning->what = warning->cause ? what_of(log, warning) : "";
+	warning->what = warning->cause ? filled(log, warning, warning->cause->what) : "";
+	warning->fix = warning->cause ? filled(log, warning, warning->cause->fix) : "";
 	warning->peer = warning->device = "";
 	if (rows_find(log->rows, ROWS_peer, warning->text, len, 0, &found))
 		warning->peer = found_text(log, &found, FIELD_text);

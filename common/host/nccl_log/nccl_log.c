@@ -195,8 +195,10 @@ static char *next_message(struct nccl_log *log, char **start, const char *end,
 static void note_host(struct nccl_log *log, const struct message *message)
 {
 	struct place *host = nccl_place(log, message->host, 0, PLACE_HOST, 0);
+	struct place *process = place_of(log, message, PLACE_PROCESS, 0);
 
-	place_of(log, message, PLACE_PROCESS, 0)->seen = true;
+	log->raw->processes += !process->seen;
+	process->seen = true;
 	if (host->number == 0) {
 		raw_add(log->hosts, log->n_hosts, message->host);
 		host->number = log->n_hosts;
@@ -238,15 +240,42 @@ static size_t take_folded(struct nccl_log *log, char *line, size_t len, int *tim
 	return len;
 }
 
-static void take_version(struct nccl_log *log, const char *line, size_t len)
+/* Returns true if the line says a version as NCCL itself prints it, with the toolkit's. */
+static bool take_version(struct nccl_log *log, const char *line, size_t len)
 {
+	struct span version;
 	struct found found;
 
-	if (!rows_find(log->rows, ROWS_version, line, len < LEAD_BYTES ? len : LEAD_BYTES, 0,
+	if ((log->version && !memmem(line, len, "CCL version ", 12)) ||
+	    !rows_find(log->rows, ROWS_version, line, len < LEAD_BYTES ? len : LEAD_BYTES, 0,
 		       &found))
+		return false;
+	version = found_span(&found, FIELD_version);
+	if (!log->version) {
+		log->rccl |= found_number(&found, FIELD_rccl, 10, 0) == 1;
+		log->version = nccl_log_text(log, version.at, version.len);
+	}
+	return memchr(version.at, '+', version.len) != NULL;
+}
+
+/* Takes the beginning of another process' prefix, which tore the text, off its end. */
+static void cut_torn(const struct nccl_log *log, const char *text, char *end)
+{
+	char *run = end, *colon;
+
+	while (run > text && (isdigit((unsigned char)run[-1]) || run[-1] == ':'))
+		run--;
+	colon = memchr(run, ':', (size_t)(end - run));
+	for (int i = 0; colon && i < log->n_hosts; i++) {
+		size_t len = strlen(log->hosts[i]);
+
+		if ((size_t)(colon - text) < len || strncmp(colon - len, log->hosts[i], len) != 0)
+			continue;
+		for (colon -= len; colon > text && colon[-1] == ' '; colon--)
+			;
+		*colon = '\0';
 		return;
-	log->rccl |= found_number(&found, FIELD_rccl, 10, 0) == 1;
-	log->version = found_text(log, &found, FIELD_version);
+	}
 }
 
 /* All messages of one clean line: writers that share a stream may lack a newline between them. */
@@ -266,19 +295,21 @@ static void read_line(struct nccl_log *log, char *line, size_t len)
 		take_lead(log, line, origin, &next);
 		next.may_be_cut = end - origin >= MESSAGE_FULL;
 		*origin = '\0';
-		if (text)
+		if (text) {
+			cut_torn(log, text, origin);
 			nccl_log_message(log, &message);
+		}
 		note_host(log, &next);
 		message = next;
 		message.text = text = start;
 	}
-	log->nccl_lines += text != NULL;
 	if (text)
 		nccl_log_message(log, &message);
 	else
 		nccl_log_foreign(log, line, (size_t)(end - line));
-	if (!log->version && (text || !log->raw->binary))
-		take_version(log, text ? text : line, strlen(text ? text : line));
+	if (text && !log->version)
+		take_version(log, text, strlen(text));
+	log->nccl_lines += text || (!log->raw->binary && take_version(log, line, strlen(line)));
 }
 
 /* Copy without colours, carriage returns and other control characters. Returns its bytes. */
@@ -446,8 +477,10 @@ void nccl_log_release(struct nccl_log *log)
 	rows_release(log->rows);
 	for (int i = 0; i < log->n_comms; i++)
 		nccl_comm_free(&log->comms[i]);
-	for (int i = 0; i < log->n_warnings; i++)
+	for (int i = 0; i < log->n_warnings; i++) {
+		free(log->warnings[i].origins);
 		free(log->warnings[i].ranks);
+	}
 	for (int i = 0; i < log->n_ras; i++)
 		free(log->ras[i].ranks);
 	for (size_t i = 0; i < LENGTH(lists); i++)

@@ -28,7 +28,8 @@ enum nccl_state {
 	NCCL_STATE_DESTROYED
 };
 
-#define NCCL_CALLS 128 /* of a member are kept, the newest */
+#define NCCL_CALLS   128       /* of a member are kept, the newest */
+#define NCCL_ORIGINS (1 << 16) /* of a warning are told apart */
 
 /* A collective as it was enqueued. */
 struct nccl_call {
@@ -47,6 +48,7 @@ struct nccl_member {
 	uint64_t bus; /* PCI bus id as NCCL prints it, 0 unknown */
 	const char *host;
 	enum nccl_state state;
+	bool failed;		 /* its init handed up an error */
 	double init;		 /* seconds; NAN unknown */
 	int64_t ready;		 /* the line that says that its init is over; 0: none does */
 	struct nccl_call *calls; /* call n at n % NCCL_CALLS; NULL: no lines of calls */
@@ -125,16 +127,25 @@ struct nccl_cause {
 	const char *what, *means, *fix;
 };
 
+/* Where a warning's lines are from: so many times. host: "" and pid: -1 of a line of the program. */
+struct nccl_origin {
+	const char *host;
+	int64_t pid;
+	int dev, rank, count; /* rank: -1 where no line says it */
+};
+
 /* A WARN line, NCCL's "file:line -> result" trace, or another line that a row of the table knows; each text once. */
 struct nccl_warning {
 	const char *where, *text; /* where: file:line, "" of lines that are not NCCL's */
 	bool trace;
 	bool failed; /* a trace follows in its thread */
 	int count;
-	int *ranks; /* ascending */
+	struct nccl_origin *origins; /* the first one's is the first; NCCL_ORIGINS at most */
+	int n_origins, processes;
+	int *ranks; /* of origins, ascending */
 	int n_ranks;
 	const struct nccl_cause *cause; /* NULL: no row knows it */
-	const char *what;		/* the row's, with what the pattern's groups hold */
+	const char *what, *fix;		/* the row's, with what the pattern's groups hold */
 	/* The first of them says this; "" and -1 where it does not say so: */
 	const char *host, *stamp, *peer, *device;
 	int64_t pid, line; /* line: of all that was read, from 1 */
@@ -172,6 +183,7 @@ struct nccl_nic {
 	int mbps;			/* 0: not said */
 	int gdr;			/* GPUDirect RDMA: 1 on, 0 off, -1 not said */
 	int64_t steps;			/* of all communicators, that go over it */
+	int64_t gdr_steps;		/* of these, with GPUDirect RDMA */
 };
 
 /* All that a host's lines say of its bootstrap, plugins and networks. */
@@ -226,7 +238,8 @@ struct nccl_log {
 	int n_causes;
 	char *causes_text;
 	struct rows *rows;	   /* the forms of lines (rows.h) */
-	int64_t lines, nccl_lines; /* nccl_lines: lines with at least one message */
+	int64_t lines, nccl_lines; /* nccl_lines: with a message, or NCCL's version alone */
+	int64_t strangers;	   /* processes of which no line says a rank, or a communicator */
 	int64_t unplaced;	   /* lines about a communicator that could not be told */
 	int64_t forgotten;	   /* communicators of which nothing is kept */
 	int64_t folded;		   /* lines that Ray left out ("[repeated 3x across cluster]") */
@@ -276,4 +289,9 @@ int64_t nccl_wait_at(const struct nccl_wait *wait);
 static inline bool nccl_wait_made(const struct nccl_wait *wait)
 {
 	return wait->enqueued < 0 || wait->completed < 0 || wait->enqueued > wait->completed;
+}
+/* Returns true if a line of the rank says which call that is. */
+static inline bool nccl_wait_told(const struct nccl_wait *wait)
+{
+	return wait->seq == nccl_wait_at(wait) && *wait->op;
 }

@@ -205,13 +205,34 @@ static void join_rings(struct nccl_comm *comm)
 	}
 }
 
+/* The ranks of a warning's processes and devices, which later lines may have told. */
+static void join_origins(struct nccl_log *log, struct nccl_warning *warning)
+{
+	for (int i = 0; i < warning->n_origins; i++) {
+		struct nccl_origin *origin = &warning->origins[i];
+		const struct place *process =
+			nccl_place(log, origin->host, origin->pid, PLACE_PROCESS, 0);
+		const struct place *device = nccl_place(log, origin->host, origin->pid,
+							PLACE_DEVICE, (uint64_t)origin->dev);
+		const struct nccl_member *first = device->first	    ? device->first
+						  : process->shared ? NULL
+								    : process->first;
+
+		if (origin->rank < 0 && first)
+			origin->rank = first->rank;
+		if (origin->rank >= 0)
+			raw_add(warning->ranks, warning->n_ranks, origin->rank);
+	}
+	SORT_UNIQUE(warning->ranks, warning->n_ranks, nccl_by_number);
+}
+
 /* The rank of the process and device of a warning, which later lines may have told, and whether its init went on. */
 static void join_warning(struct nccl_log *log, struct nccl_warning *warning)
 {
 	const struct place *device, *process;
 	const struct nccl_member *first, *newest;
 
-	SORT_UNIQUE(warning->ranks, warning->n_ranks, nccl_by_number);
+	join_origins(log, warning);
 	if (warning->dev < 0)
 		return;
 	device = nccl_place(log, warning->host, warning->pid, PLACE_DEVICE, (uint64_t)warning->dev);
@@ -242,9 +263,24 @@ static void join_pair(struct nccl_comm *comm)
 	}
 }
 
+/* Processes that wrote lines, and are of no communicator by any of them. */
+static void count_strangers(struct nccl_log *log)
+{
+	log->strangers = log->raw->processes;
+	for (int i = 0; i < log->n_comms; i++)
+		for (int m = 0; m < log->comms[i].n_members; m++) {
+			const struct nccl_member *member = log->comms[i].members[m];
+
+			log->strangers -=
+				nccl_place(log, member->host, member->pid, PLACE_PROCESS, 0)
+					->number++ == 0;
+		}
+}
+
 void nccl_log_join(struct nccl_log *log)
 {
 	nccl_log_settle(log);
+	count_strangers(log);
 	for (int i = 0; i < log->n_comms; i++) {
 		struct nccl_comm *comm = &log->comms[i];
 

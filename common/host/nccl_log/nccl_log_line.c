@@ -272,6 +272,29 @@ static struct nccl_warning *warning_of(struct nccl_log *log, const struct messag
 	return &log->warnings[place->number - 1];
 }
 
+/* One more line of the warning, from there. */
+static void add_origin(struct nccl_log *log, struct nccl_warning *warning,
+		       const struct message *message, int rank)
+{
+	uint64_t number = (uint64_t)(warning - log->warnings) << 47, all = ((uint64_t)1 << 47) - 1;
+	uint64_t id = ((uint64_t)(message->dev + 1) & 0xffffff) << 23 | (uint64_t)(rank + 1);
+	struct place *place;
+
+	warning->count += message->times;
+	if (warning->n_origins >= NCCL_ORIGINS)
+		return;
+	place = nccl_place(log, message->host, message->pid, PLACE_ORIGIN, number | id);
+	if (place->number == 0) {
+		warning->processes +=
+			nccl_place(log, message->host, message->pid, PLACE_ORIGIN, number | all)
+				->number++ == 0;
+		raw_add(warning->origins, warning->n_origins,
+			(struct nccl_origin){ message->host, message->pid, message->dev, rank, 0 });
+		place->number = warning->n_origins;
+	}
+	warning->origins[place->number - 1].count += message->times;
+}
+
 /* The rank of the device, else of a process with one device, in its first communicator, mostly the world. */
 static struct nccl_warning *add_warning(struct nccl_log *log, const struct message *message,
 					const char *where, const char *text)
@@ -286,9 +309,7 @@ static struct nccl_warning *add_warning(struct nccl_log *log, const struct messa
 
 	if (!warning)
 		return NULL;
-	warning->count += message->times;
-	if (rank >= 0)
-		raw_add(warning->ranks, warning->n_ranks, rank);
+	add_origin(log, warning, message, rank < NCCL_LOG_RANKS ? rank : -1);
 	return warning;
 }
 
@@ -323,6 +344,8 @@ static void on_trace(struct nccl_log *log, const struct message *message, const 
 	struct place *thread = place_of(log, message, PLACE_THREAD, (uint64_t)message->tid);
 	struct nccl_warning *trace;
 
+	if (thread->in_init && thread->member && nccl_has(message->text, "init.cc:"))
+		thread->member->failed = true;
 	if (thread->warning)
 		log->warnings[thread->warning - 1].failed = true;
 	trace = add_warning(log, message, found_text(log, found, FIELD_file),
@@ -353,11 +376,9 @@ static void on_failure(struct nccl_log *log, const char *line, size_t len)
 	message.hint = nccl_log_prefix_rank(log, line, line + len);
 	message.time = nccl_log_time(log, line, len, NULL);
 	warning = warning_of(log, &message, "", line);
-	if (!warning)
-		return;
-	warning->count++;
-	if (message.hint >= 0)
-		raw_add(warning->ranks, warning->n_ranks, message.hint);
+	if (warning)
+		add_origin(log, warning, &message,
+			   message.hint < NCCL_LOG_RANKS ? message.hint : -1);
 }
 
 #define FOREIGN_BYTES 4096 /* longer lines of a program are data */

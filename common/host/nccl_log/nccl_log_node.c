@@ -106,8 +106,38 @@ static void count_steps(struct nccl_log *log, const struct nccl_comm *comm)
 			continue;
 		index = found_number(&found, FIELD_index, 10, -1);
 		nic = nccl_place(log, host, 0, PLACE_NIC_AT, (uint64_t)index)->number;
-		if (nic > 0)
-			log->nics[nic - 1].steps++;
+		if (nic <= 0)
+			continue;
+		log->nics[nic - 1].steps++;
+		log->nics[nic - 1].gdr_steps += strstr(link->transport, "/GDRDMA") != NULL;
+	}
+}
+
+/* Takes the network that the text tells of. */
+static bool take_network(struct nccl_log *log, const char *text)
+{
+	struct found found;
+
+	if (!rows_find(log->rows, ROWS_net, text, strlen(text), 0, &found))
+		return false;
+	log->network = found_text(log, &found, FIELD_network);
+	return true;
+}
+
+/* The network of a log without a line "Using network". */
+static void find_network(struct nccl_log *log)
+{
+	char text[1024];
+
+	for (int i = 0; i < log->n_comms; i++)
+		for (int k = 0; k < log->comms[i].n_links; k++)
+			if (take_network(log, log->comms[i].links[k].transport))
+				return;
+	for (int i = 0; i < log->n_warnings; i++) {
+		snprintf(text, sizeof(text), "%s %s", log->warnings[i].where,
+			 log->warnings[i].text);
+		if (take_network(log, text))
+			return;
 	}
 }
 
@@ -127,6 +157,8 @@ void nccl_node_join(struct nccl_log *log)
 {
 	for (int i = 0; i < log->n_comms; i++)
 		count_steps(log, &log->comms[i]);
+	if (!log->network)
+		find_network(log);
 	nccl_sort(log->nics, log->n_nics, sizeof(*log->nics), by_nic);
 	nccl_sort(log->facts, log->n_facts, sizeof(*log->facts), by_fact);
 }

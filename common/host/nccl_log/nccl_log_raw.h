@@ -13,6 +13,7 @@ enum place_kind {
 	PLACE_ADDRESS,
 	PLACE_COMM,    /* by its id, in place of a host */
 	PLACE_WARNING, /* by the place of its line, in place of a host, and its text */
+	PLACE_ORIGIN,  /* of a warning: by its number, the device (24 bits) and the rank (23) */
 	PLACE_NIC,     /* by its name's text */
 	PLACE_NIC_AT,  /* by its number on the host */
 	PLACE_FACT,
@@ -35,7 +36,7 @@ struct place {
 	bool shared; /* process: it has several devices */
 	int loose; /* thread: 1 + the number of a communicator of its own, of which no line has said the name */
 	int warning; /* thread: the number of its newest WARN, 0 none */
-	/* Host, communicator, warning: its own, from 1; device: communicators without an id. */
+	/* Host, communicator, warning, origin: its own, from 1; process: 1, a communicator has it; device: communicators without an id. */
 	int number;
 };
 
@@ -48,9 +49,10 @@ struct nccl_log_raw {
 	struct place *places_cache[NCCL_CACHE]; /* lately asked for */
 	const char *texts_cache[NCCL_CACHE];
 	int rank_hint;
-	size_t held; /* bytes, of all communicators */
-	bool binary; /* the stream holds NULs: lines that are not NCCL's are no text */
-	char *torn;  /* a wrapped line whose rest has not come yet; NULL: none */
+	int64_t processes; /* that wrote a line */
+	size_t held;	   /* bytes, of all communicators */
+	bool binary;	   /* the stream holds NULs: lines that are not NCCL's are no text */
+	char *torn;	   /* a wrapped line whose rest has not come yet; NULL: none */
 	struct nccl_open_trace *traces; /* NULL: none was open yet */
 	struct {
 		int blocks;
@@ -94,7 +96,7 @@ void nccl_torch_progress(struct nccl_log *log, const struct found *found, const 
 bool nccl_torch_traceback(struct nccl_log *log, const char *line);
 void nccl_torch_open(struct nccl_log *log, const struct found *found, const char *line);
 void nccl_torch_join(struct nccl_log *log);
-/* Which of two waits comes first: by the call, then those that have not made it. */
+/* Which of two waits comes first: by the call, then those that have not made it, then those that a line tells of. */
 int nccl_wait_by_call(const struct nccl_wait *x, const struct nccl_wait *y);
 void nccl_torch_release(struct nccl_log_raw *raw);
 

@@ -169,12 +169,12 @@ void nccl_torch_release(struct nccl_log_raw *raw)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* The call that is not over, those that have not made it first. */
+/* The call that is not over, those that have not made it first, those that a line tells of before others. */
 int nccl_wait_by_call(const struct nccl_wait *x, const struct nccl_wait *y)
 {
 	int64_t a = nccl_wait_at(x), b = nccl_wait_at(y);
 
-	return BY(a, b) ?: nccl_wait_made(x) - nccl_wait_made(y);
+	return BY(a, b) ?: nccl_wait_made(x) - nccl_wait_made(y) ?: nccl_wait_told(y) - nccl_wait_told(x);
 }
 
 static int by_group(const void *a, const void *b)

@@ -16,11 +16,12 @@
 	X(ras_rank, program) X(ras_json, program) X(ras_count, program) X(traceback, program) \
 	X(timeout, program) X(progress, program) X(failure, program) X(torn, torn) X(path, path) \
 	X(nic, nic) X(step, step) X(peer, peer) X(device, device) X(within, within) \
-	X(address, address) X(aftermath, aftermath)
+	X(address, address) X(aftermath, aftermath) X(late, late) \
+	X(net, net)
 
 #define ROW_SETS(X) \
 	X(marker) X(origin) X(rank) X(time) X(fold) X(version) X(message) X(program) X(torn) \
-	X(path) X(nic) X(step) X(peer) X(device) X(within) X(address) X(aftermath)
+	X(path) X(nic) X(step) X(peer) X(device) X(within) X(address) X(aftermath) X(late) X(net)
 
 /* Names of groups. */
 #define ROW_FIELDS(X) \

@@ -43,6 +43,8 @@ struct answer {
 	char said[200];	 /* what it said of its end: "RuntimeError: loss is NaN" */
 
 	char evidence[256]; /* the folder, "-" for none */
+	bool undated;	    /* a culprit's evidence may be older than the others' */
+	bool together;	    /* all ranks of which there is evidence wait in the same call */
 	double detect_ms; /* since the latest entry into a wait, a death or an error's end; 0: unknown */
 	uint64_t said_ns; /* CLOCK_MONOTONIC of the verdict line; 0: it was not printed yet */
 

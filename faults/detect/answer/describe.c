@@ -115,6 +115,9 @@ static void say_call(const struct scene *s, const struct rank_view *v, const cha
 		 of_comm(s, r->comm, comm, sizeof(comm)),
 		 brief ? call_kind_name((enum call_kind)r->kind)
 		       : without_count(view_call(r, words, sizeof(words))));
+	if (r->flags & RECORD_TAKEN)
+		snprintf(buf, len, "%s in call%s%s, by its count alone", verb, number,
+			 of_comm(s, r->comm, comm, sizeof(comm)));
 	/* of one rank, in the job's own communicator */
 	if (call_is_pair(r->kind) && r->peer >= 0 && r->comm == 0 && strncmp(verb, "waits", 5) == 0)
 		text_add(buf, len, " %s %d", r->kind == CALL_SEND ? "to" : "from", r->peer);
@@ -122,13 +125,17 @@ static void say_call(const struct scene *s, const struct rank_view *v, const cha
 		text_add(buf, len, ", %s", site);
 }
 
-static void say_idle(const struct scene *s, const struct rank_view *v, const char *is, char *buf,
+static void say_idle(const struct scene *s, const struct rank_view *v, bool one, char *buf,
 		     size_t len)
 {
 	char comm[40], site[sizeof(v->site)];
+	const char *is = one ? "is" : "are";
 
 	view_site(v, false, site, sizeof(site));
-	if (v->last.ticket)
+	if (v->last.ticket && v->waited < 0)
+		snprintf(buf, len, "had made no call after %lu%s when %s wrote this", v->last.seq,
+			 of_comm(s, v->last.comm, comm, sizeof(comm)), one ? "it" : "they");
+	else if (v->last.ticket)
 		snprintf(buf, len, "%s in no call since call %lu%s%s%s", is, v->last.seq,
 			 of_comm(s, v->last.comm, comm, sizeof(comm)), site[0] ? ", " : "", site);
 	else
@@ -241,7 +248,7 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 		snprintf(buf, len, "%s in '%.40s'", wait, v->what);
 		break;
 	case DOING_IDLE:
-		say_idle(s, v, is, buf, len);
+		say_idle(s, v, one, buf, len);
 	}
 	return d.seconds;
 }
@@ -600,8 +607,8 @@ void answer_describe(struct answer *a, const struct rank_view *views, size_t n)
 	add_hosts(s);
 	add_groups(s, true, 2);
 	if (a->nlines == 0 && strcmp(a->ranks, "-") != 0 && note[0]) {
-		add_line(a, "culprit: rank%s %s: %s", strchr(a->ranks, ',') ? "s" : "", a->ranks,
-			 note); /* it has no record */
+		add_line(a, "%s: rank%s %s: %s", a->class == CLASS_UNSEEN ? "unseen" : "culprit",
+			 strchr(a->ranks, ',') ? "s" : "", a->ranks, note); /* it has no record */
 		if (a->doing[0])
 			add_line(a, "  %s", a->doing);
 	} else if (a->nlines == 0) {

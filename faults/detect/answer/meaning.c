@@ -29,6 +29,10 @@ void answer_meaning(const struct answer *a, struct meaning *m)
 
 	if (call && a->class == CLASS_MISMATCH)
 		name = "mismatch-call";
+	if (a->together && a->class == CLASS_UNEXPLAINED)
+		name = "all-in-a-call";
+	if (a->undated && a->class == CLASS_MISSING)
+		name = "missing-undated";
 	if (a->outcome == OUTCOME_INTERNAL && a->class == CLASS_UNEXPLAINED)
 		name = "not-known";
 	if (!read_meaning(name, m))

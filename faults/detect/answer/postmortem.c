@@ -196,6 +196,7 @@ static void print_doing(FILE *out, const struct rank_view *v, bool culprit)
 static void print_rank(FILE *out, int number, bool culprit, const struct evidence_rank *r)
 {
 	const struct record *last = r->ncalls ? &r->calls[r->ncalls - 1] : NULL;
+	const struct rank_view view = report_view(r);
 	char how[48];
 
 	fprintf(out, "| %s%d%s | ", culprit ? "**" : "", number, culprit ? "**" : "");
@@ -207,7 +208,7 @@ static void print_rank(FILE *out, int number, bool culprit, const struct evidenc
 	if (r->state && strchr("RSDTtZ", r->state))
 		fprintf(out, " (%c)", r->state);
 	fprintf(out, " | %s | ", phase_name((enum phase)r->view.phase));
-	print_doing(out, &r->view, culprit);
+	print_doing(out, &view, culprit);
 	fprintf(out, " | %lu, %lu completed | ", r->view.issued, r->view.completed);
 	if (last)
 		fprintf(out, "%u:%lu %s count %lu%s | ", last->comm, last->seq,

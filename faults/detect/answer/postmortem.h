@@ -13,6 +13,9 @@ void answer_print_json(FILE *out, const struct answer *diagnosis, const struct e
 void answer_print_whole(FILE *out, const struct answer *diagnosis, const struct evidence *evidence,
 			const char *page);
 
+/* The rank's view, without times where its evidence may be older than the others', or has none. */
+struct rank_view report_view(const struct evidence_rank *rank);
+
 /* answer_describe of the ranks as the evidence has them. */
 void report_describe(struct answer *answer, const struct evidence *evidence);
 

@@ -13,6 +13,17 @@
 #define FOLD	    88 /* characters behind a name of 12 */
 #define FILES	    4
 
+struct rank_view report_view(const struct evidence_rank *r)
+{
+	struct rank_view view = r->view;
+
+	if (r->undated) {
+		view.waited = -1;
+		view.seen_ns = 0;
+	}
+	return view;
+}
+
 void report_describe(struct answer *a, const struct evidence *e)
 {
 	struct rank_view *views = must(malloc(((size_t)e->nranks + 1) * sizeof(*views)));
@@ -20,7 +31,7 @@ void report_describe(struct answer *a, const struct evidence *e)
 
 	for (int i = 0; i < e->nranks; i++)
 		if (e->ranks[i].present)
-			views[n++] = e->ranks[i].view;
+			views[n++] = report_view(&e->ranks[i]);
 	answer_describe(a, views, n);
 	free(views);
 }

@@ -75,6 +75,7 @@ void evidence_take_calls(struct evidence_rank *rank, const struct record_memory 
 	evidence_rank_release(rank);
 	memcpy(recorder, &memory->header, sizeof(*recorder));
 	rank->recorder = recorder;
+	rank->undated = recorder->undated;
 	rank->calls = calls;
 	rank->ncalls = copy_calls(calls, times, memory, issued, &sampled);
 	rank->times = sampled ? times : NULL;

@@ -45,6 +45,7 @@ struct evidence_rank {
 	size_t mapped; /* bytes, when the image is a mapping of a file; 0: from malloc */
 	bool wrapped;  /* older calls have left the ring, or did not come along */
 	bool emptied;  /* it counts calls, and none came along */
+	bool undated;  /* it may be older than the others', as the recorder has it */
 	/* Its host counted this during the run (rank-N.counters.json), saved with one rank of
 	 * the host; owned, NULL: none. */
 	struct reading *counters;
@@ -69,6 +70,8 @@ struct evidence {
 	char remarks[1024]; /* what is missing or unsound, sentences; "" when nothing */
 	char *ras; /* what NCCL RAS answered, as text (ras.txt); owned, NULL: was not asked */
 	char *said; /* of logs: what nccl_log says of them in place of an answer; owned, NULL: there may be one */
+	bool logs; /* it is of logs, from which any rank's lines may be missing */
+	bool calm; /* of logs: the calls of the ranks that are here are alike, and no line tells of a failure or a hang */
 };
 
 /* `command` without the arguments that say what was injected or what is expected. */
@@ -199,7 +202,8 @@ void evidence_run_python(int fd, const char *script, const char *dir);
  * the rank that ended first. A process group is a communicator. Types are not in such lines: they
  * are DT_COUNT. 0, or a negative errno with the error set: OUTCOME_USAGE where nothing says where
  * a rank is, OUTCOME_UNSUPPORTED without python3. Logs that hold no calls to compare may tell of a
- * failure or a hang all the same: it is in `said` then, as text or JSON, beside the error.
+ * failure or a hang all the same: it is in `said` then, as text or JSON, beside the error. Where the calls of logs
+ * are alike up to the last, on a part of the ranks, it is in `said` too, or else the calls, without an error.
  * evidence_release() in either case. */
 int evidence_load_logs(struct evidence *evidence, const char *const *paths, size_t n, bool json,
 		       struct error *err);

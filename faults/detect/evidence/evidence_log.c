@@ -124,7 +124,7 @@ static void take_end(struct evidence_rank *rank, const char *error,
 	snprintf(rank->view.error, sizeof(rank->view.error), "%s", fault->cause->what);
 }
 
-/* The failure or hang as nccl_log prints it, where the ranks' calls can't be compared. */
+/* The failure or hang, or else the calls, as nccl_log prints them, where the ranks' calls can't be compared. */
 static char *say(const struct nccl_log *log, bool json)
 {
 	char *text = NULL;
@@ -137,6 +137,11 @@ static char *say(const struct nccl_log *log, bool json)
 		nccl_log_print_failure(out, log);
 		nccl_log_print_hang(out, log);
 		nccl_log_print_traceback(out, log);
+		if (!nccl_log_failed(log)) {
+			nccl_log_print_calls(out, log);
+			fprintf(out, "No hang is in these lines: the calls of the ranks that are "
+				     "here are alike up to the last, which may be over.\n");
+		}
 	}
 	fclose(out);
 	return text;
@@ -175,6 +180,10 @@ static void load(struct evidence *evidence, const struct nccl_log *log, bool jso
 			take_end(&evidence->ranks[rank], log->error, fault);
 		if (!fault)
 			remark_failure(evidence, log);
+		evidence->logs = true;
+		if (evidence->calm)
+			evidence->said = say(log, json);
+		evidence->calm &= !nccl_log_failed(log);
 	} else if (err->outcome == OUTCOME_USAGE && nccl_log_failed(log)) {
 		evidence->said = say(log, json);
 	}

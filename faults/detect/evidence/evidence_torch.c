@@ -62,7 +62,7 @@ static bool play_call(struct player *p, json_t *j)
 	slot = &p->memory->ring[h->issued_ticket & (RECORD_RING - 1)];
 	slot->enqueued_ns = (uint64_t)created;
 	slot->returned_ns = (uint64_t)created;
-	slot->flags = alone ? RECORD_ALONE : 0;
+	slot->flags = (uint8_t)(alone & (RECORD_ALONE | RECORD_TAKEN));
 	p->watch.device_times(p->watch.ctx, h->issued_ticket, (uint64_t)started, (uint64_t)ended);
 	if (completed)
 		record_publish(&p->memory->times[h->issued_ticket & (RECORD_RING - 1)].done,
@@ -123,12 +123,13 @@ static bool play_rank(struct player *p, struct evidence *e, json_t *j)
 static bool begin(struct evidence *e, json_t *j)
 {
 	const char *library, *remarks;
-	int counted;
+	int counted, calm = 0;
 
-	if (json_unpack(j, "{s:i s:i s:s s:s}", "ranks", &e->nranks, "counted", &counted, "library",
-			&library, "remarks", &remarks) < 0)
+	if (json_unpack(j, "{s:i s:i s?i s:s s:s}", "ranks", &e->nranks, "counted", &counted,
+			"calm", &calm, "library", &library, "remarks", &remarks) < 0)
 		return false;
 	e->uncounted = !counted;
+	e->calm = calm;
 	e->ranks = evidence_ranks_alloc(e->nranks);
 	snprintf(e->library, sizeof(e->library), "%.63s", library);
 	snprintf(e->remarks, sizeof(e->remarks), "%s", remarks);

@@ -12,6 +12,7 @@ NOW = 10 ** 18
 KEPT = 64            # calls of a rank from the slowest rank's on
 RANKS = 1 << 16
 LINES = 2            # RECORD_LINES: the calls are a log's
+ALONE, TAKEN = 2, 8  # RECORD_ALONE, RECORD_TAKEN
 NO_TYPE = 12         # DT_COUNT: lines of the watchdog have none
 # In the order of enum call_kind.
 KINDS = "AllReduce AllGather ReduceScatter Broadcast Reduce AlltoAll AlltoAllv Gather Scatter Send Recv".split()
@@ -70,7 +71,7 @@ class Group:
             return "has ranks with numbers that can't be"
         if len({w.place for w in self.waits}) < len(self.waits):
             return ("has two ranks of one number: there are several of that name" if self.name else
-                    "is not named (PyTorch before 2.4), and is several")
+                    "is not named (PyTorch before 2.4), and may be several")
         if self.first < 1 or not self.line_of(self.waits[0], self.first):
             return "has no line that names the call its slowest rank is in"
         if not self.name and self.most != self.first:
@@ -80,19 +81,18 @@ class Group:
     def calls(self, own):
         """The rank's, from the slowest rank's on, up to the first that no line names: no rank has that one. The call before stands
         for all that are over everywhere: its kind is not known, and alike for all."""
-        waited = own.waited if own.waited > 0 else max(w.waited for w in self.waits)
-        since = NOW - int(max(waited, 0) * 1e9)
+        since = NOW - int(max(own.waited, 0) * 1e9)
         last = max(own.at if own.made else own.at - 1, own.enqueued) if own.at >= 0 else -1
         for seq in range(max(self.first - 1, 1), last + 1):
             line = self.line_of(self.waits[0], self.first) if seq < self.first else self.line_of(own, seq)
             if not line:
                 return
-            yield call(self.comm, seq, line.kind, line.count(), NO_TYPE, -1, seq < own.at, since)
+            yield call(self.comm, seq, line.kind, line.count(), NO_TYPE, -1, seq < own.at, since, 0 if line is own else TAKEN)
 
 
-def call(comm, number, kind, count, dtype, root, over, since):
+def call(comm, number, kind, count, dtype, root, over, since, taken=0):
     """As torch_dumps.py writes it, on a stream of its communicator."""
-    return [comm, number, KINDS.index(kind), count, dtype, root, comm, int(over), 1, since, since, since if over else 0]
+    return [comm, number, KINDS.index(kind), count, dtype, root, comm, int(over), ALONE | taken, since, since, since if over else 0]
 
 
 def say_rank(rank, present, cut, undated, stack, comms, calls):
@@ -109,7 +109,7 @@ def groups_of(waits, most, remarks):
     for group in map(Group, named.values()):
         wrong = group.wrong() if len(groups) + 1 < most else "is one too many"
         if wrong:
-            remarks.append("%s %s: it is left out." % ('Process group "%.40s"' % group.name if group.name else "A process group", wrong))
+            remarks.append("%s %s: it is not compared." % ('Process group "%.40s"' % group.name if group.name else "A process group", wrong))
             continue
         groups.append(group)
         group.comm = len(groups)
@@ -131,6 +131,7 @@ def sent(wait):
 def say_waits(facts, groups, nranks, counted, remarks):
     remarks.append("From lines of PyTorch's watchdog: types, reduction operators, roots and streams are not in them, nor what ranks "
                    "without a line did.")
+    remarks += ["Communicator %d is process group %.40s." % (g.comm, g.name) for g in groups[:6] if g.name]
     teller = facts["traceback_rank"]
     if nranks <= facts["ended"] < RANKS:
         nranks, counted = facts["ended"] + 1, False
@@ -162,6 +163,11 @@ def common_calls(members, nranks, kept):
     return over
 
 
+def alike(members):
+    """Whether all have come equally far, and have made the newest call alike."""
+    return len({m.last for m in members}) == 1 and len({tuple(m.calls[m.last][1:4]) for m in members if m.last in m.calls}) <= 1
+
+
 def say_calls(facts, remarks):
     """The largest communicator with calls. Several are not compared with each other: their order is not in the numbers."""
     comms = [(nranks, [Member(m) for m in members]) for nranks, members in facts["comms"]]
@@ -173,11 +179,12 @@ def say_calls(facts, remarks):
         return say(error="hold no line of PyTorch's watchdog that says where a rank is, and no calls (NCCL_DEBUG_SUBSYS=COLL)")
     chosen = max(fit, key=lambda i: comms[i][0])
     nranks, members = comms[chosen]
+    calm = len(members) < nranks and alike(members) and over[chosen] == members[0].last - 1
     remarks.append("From NCCL's lines of calls, which say what was enqueued and not what is over: calls that all ranks made alike "
                    "count as over. Reduction operators and streams are not compared.")
     if nranks < max(n for n, _ in comms):
         remarks.append("Ranks have their numbers in communicator %d." % chosen)
-    say(ranks=nranks, counted=1, library=facts["version"], remarks=" ".join(remarks)[:1000])
+    say(ranks=nranks, counted=1, calm=int(calm), library=facts["version"], remarks=" ".join(remarks)[:1000])
     by_rank = {m.rank: m for m in members}
     for rank in range(nranks):
         own = by_rank.get(rank)

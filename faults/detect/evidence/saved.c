@@ -266,6 +266,7 @@ const char *saved_unpack(struct evidence_rank *rank, int number, void *image, si
 	unpack_rank(rank, number, h);
 	rank->recorder = h->has_recorder ? recorder : NULL;
 	rank->run = h->has_recorder ? recorder->run : 0;
+	rank->undated = h->has_recorder && recorder->undated;
 	records = unpack_sites(rank, h, records, (size_t)(end - records));
 	unpack_calls(rank, h, records, (size_t)(end - records), loss);
 	evidence_index(rank);

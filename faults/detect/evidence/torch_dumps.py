@@ -35,6 +35,7 @@ CALLS_COMPARED = 1 << 20  # of all dumps: fewer of each where there are many
 CALLS_LEAST = 64
 MANY = 64              # from so many dumps on a terminal shows how many are read
 TOO_MUCH = "takes too much"
+ALONE = 2              # RECORD_ALONE
 BEFORE = 8             # calls before a rank's first pending one are kept
 CLOCKS = 60 * 10 ** 9  # clocks of hosts differ less
 DUMPED = 600 * 10 ** 9 # all ranks of a job dump within this time
@@ -436,9 +437,14 @@ def streams(calls):
         seen.add(call.comm)
 
 
+def is_dated(dump, earliest, over):
+    """Whether its file's time is when it was written: copies have another one."""
+    return earliest is not None and earliest + 10 ** 9 < dump.written < over + DUMPED
+
+
 def is_undated(dump, earliest, over):
-    """Whether a dump may be from before the others' call, or end early, for all that its file's time says: copies have none."""
-    return earliest is not None and not dump.cut and not earliest + 10 ** 9 < dump.written < over + DUMPED
+    """Whether a dump may be from before the others' call, or end early, for all that its file's time says."""
+    return earliest is not None and not dump.cut and not is_dated(dump, earliest, over)
 
 
 def tell_rank(rank, dump, given, newest, undated, others):
@@ -455,7 +461,7 @@ def tell_rank(rank, dump, given, newest, undated, others):
     say(rank=rank, present=1, before=before, newest=newest,
         cut=int(dump.cut), emptied=int(is_emptied(dump)), undated=int(undated), comms=comms_of(rank, list(dump.groups.items()), given, sent),
         stack=stack_of(calls),
-        calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), int(c.alone),
+        calls=old + [[c.comm, c.seq, c.kind, c.count, c.dtype, c.peer, c.stream, int(c.state == "completed"), ALONE * c.alone,
                 c.created, c.started, (c.ended or c.created) if c.state == "completed" else 0] for c in calls])
 
 
@@ -556,7 +562,7 @@ def older(dump, given, others):
         if first and not sends:
             same = numbered.get(made)
             like = same or first
-            calls.append([comm, made, like.kind, same.count if same else 0, like.dtype, -1, 0, 1, 1, created - 1, 0, created - 1])
+            calls.append([comm, made, like.kind, same.count if same else 0, like.dtype, -1, 0, 1, ALONE, created - 1, 0, created - 1])
     return calls
 
 
@@ -710,11 +716,12 @@ def main():
     groups = members(dumps)
     settle_passed(dumps)
     given = communicators(groups, nranks, int(sys.argv[2]))
-    # No dump says when it was written: when the time of the first pending call was over.
+    # No dump says when it was written: its file's time does, else it was when the time of the first pending call was over.
     calls = [c for d in dumps.values() for c in d.calls]
     earliest = min((c.created for c in calls if c.state != "completed"), default=None)
     over = min([c.created + c.timeout for c in calls if c.state != "completed"] + [1 << 62])
-    newest = max([0 if over == 1 << 62 else over] + [d.last() for d in dumps.values()])
+    dated = [d.written for d in dumps.values() if is_dated(d, earliest, over)]
+    newest = max((dated or [0 if over == 1 << 62 else over]) + [d.last() for d in dumps.values()])
     library = next((d.library for d in dumps.values() if d.library), "(version not recorded)")
     said = ["From dumps that PyTorch wrote while its ranks lived: reduction operators, roots and streams are not recorded."]
     if max(d.written for d in dumps.values()) < over < 1 << 62:

@@ -257,6 +257,7 @@ static void doubt_undated(struct walk *w)
 		if (!w->named.in[i] || !r->recorder || !r->recorder->undated ||
 		    (r->view.waiting && w->d->class != CLASS_GPU_STUCK))
 			continue;
+		w->d->undated = true;
 		w->d->confidence = confidence_of(w->d->confidence, 1u << REASON_UNDATED);
 		answer_note(w->d,
 			    r->recorder->undated == RECORD_LINES

@@ -78,6 +78,11 @@ static int diagnose_folders(const struct arguments *arguments, struct error *err
 		fputs(evidence.said ? evidence.said : "", stdout);
 		goto out;
 	}
+	if (evidence.said) {
+		fputs(evidence.said, stdout);
+		code = evidence.calm ? OUTCOME_OK : OUTCOME_ERROR;
+		goto out;
+	}
 	find_answer(&evidence, NULL, &answer);
 	probe_note(&evidence, &answer);
 	report_describe(&answer, &evidence);

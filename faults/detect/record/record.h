@@ -30,7 +30,8 @@ enum record_state {
 enum record_flags {
 	RECORD_FAILED = 1, /* the backend returned an error */
 	RECORD_ALONE = 2,  /* made outside of a group: started by itself */
-	RECORD_HEADS = 4   /* of a schedule: the first of a group of sends and receives */
+	RECORD_HEADS = 4,  /* of a schedule: the first of a group of sends and receives */
+	RECORD_TAKEN = 8   /* of logs: all but its number is from another rank's lines */
 };
 
 /* 64 bytes, one cache line: data in motion push the ring out of the caches, so every line costs.

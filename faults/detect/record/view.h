@@ -49,7 +49,7 @@ struct rank_view {
 	uint32_t phase;	      /* enum phase */
 	uint32_t waiting;     /* 1 while inside a wait */
 	uint32_t overdue;     /* 1: that wait is too long (decide/decide.h); the caller's */
-	double waited;	      /* seconds in that wait */
+	double waited;	      /* seconds in that wait; negative: not known */
 	double grace;	      /* of these, in which its observer did not run either; the caller's */
 	uint64_t since_ns;    /* start of that wait, 0: none */
 	uint64_t deadline_ns; /* of that wait, 0: none */

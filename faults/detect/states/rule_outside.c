@@ -295,6 +295,13 @@ static void note_first(const struct rule_ctx *ctx, struct finding *f, uint64_t s
 		     ctx->comm->comm);
 }
 
+static void note_half(const struct rule_ctx *ctx, struct finding *f, size_t absent)
+{
+	if (absent > 1 && 2 * absent == (size_t)ctx->comm->nranks)
+		note(f, "Half of the ranks are not here, as those of another host may be: look at "
+			"it, and at the network between.");
+}
+
 bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 {
 	const struct progress_comm *a = ctx->comm;
@@ -319,12 +326,13 @@ bool rule_unseen(const struct rule_ctx *ctx, struct finding *f)
 		return false;
 	finding_place(f, a->comm, seq, seq, (int64_t)seq);
 	f->collectives = a->collectives;
-	finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
+	if (ctx->run->logs) /* their lines may be elsewhere: that they lack the call is not said */
+		f->answer.seq_low = f->answer.seq_high = -1;
+	else
+		finding_differ(f, "call", "not known", common_call(ctx, &f->culprits, seq, &n));
 	note(f, "No evidence of %s is here, and all others wait.",
 	     f->culprits.n == 1 ? "it" : "them");
-	if (f->culprits.n > 1 && 2 * f->culprits.n == (size_t)a->nranks)
-		note(f, "They are half of the ranks, as those of another host may be: look at "
-			"it, and at the network between.");
+	note_half(ctx, f, f->culprits.n);
 	note_first(ctx, f, seq);
 	finding_conclude(ctx, f, CLASS_UNSEEN, CONFIDENCE_INCONCLUSIVE);
 	return true;
@@ -367,12 +375,64 @@ bool rule_lagging(const struct rule_ctx *ctx, struct finding *f)
 	return true;
 }
 
+static int by_call(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The call in which most ranks wait, by what is over on each; of as many the first. */
+struct crowd {
+	uint64_t seq; /* 0: none waits */
+	size_t n, waiting;
+};
+
+static struct crowd find_crowd(const struct rule_ctx *ctx)
+{
+	uint64_t *at = must(malloc(((size_t)ctx->comm->nranks + 1) * sizeof(*at)));
+	struct crowd crowd = { .seq = 0 };
+	size_t end;
+
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		if (ctx->comm->tracks[i].known && view_of(ctx, i)->waiting)
+			at[crowd.waiting++] = progress_completed(ctx->comm, i) + 1;
+	qsort(at, crowd.waiting, sizeof(*at), by_call);
+	for (size_t i = 0; i < crowd.waiting; i = end) {
+		for (end = i + 1; end < crowd.waiting && at[end] == at[i]; end++)
+			;
+		if (end - i > crowd.n) {
+			crowd.n = end - i;
+			crowd.seq = at[i];
+		}
+	}
+	free(at);
+	return crowd;
+}
+
 bool rule_unexplained(const struct rule_ctx *ctx, struct finding *f)
 {
+	struct crowd crowd = { .seq = 0 };
+	size_t absent = 0;
+
+	for (int i = 0; i < ctx->comm->nranks; i++)
+		absent += !ctx->evidence->ranks[i].present;
+	if (strcmp(ctx->run->program, "PyTorch") == 0)
+		crowd = find_crowd(ctx);
 	f->answer.class = CLASS_UNEXPLAINED;
 	f->answer.comm = ctx->comm->comm;
 	f->answer.hang_seq = progress_hang_point(ctx->comm);
-	note(f, "Ranks wait past their deadline, and nothing in the evidence says for whom.");
+	/* PyTorch says itself which calls are over */
+	if (crowd.n > 0) {
+		f->answer.hang_seq = (int64_t)crowd.seq;
+		f->answer.together = crowd.n > 1 && crowd.n == (size_t)ctx->comm->nranks - absent;
+	}
+	if (f->answer.together)
+		note(f, "All ranks that are here wait in the same call: none is behind.");
+	else
+		note(f,
+		     "Ranks wait past their deadline, and nothing in the evidence says for whom.");
+	note_half(ctx, f, absent);
 	note_first(ctx, f, (uint64_t)f->answer.hang_seq);
 	return true;
 }

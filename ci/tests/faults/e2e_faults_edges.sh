@@ -121,9 +121,13 @@ rank_pid() {
 	sed -nE "s/^#  Rank +$1 .* Pid +([0-9]+) on .*/\\1/p" "$work/out"
 }
 
-# limit_cpu PID: as cpulimit does, until it is gone
+began() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20; }
+
+# limit_cpu PID: as cpulimit does, until it is gone; a process that gets its number later is left alone
 limit_cpu() {
-	while kill -STOP "$1"; do
+	local first
+	first=$(began "$1")
+	while [ "$(began "$1")" = "$first" ] && kill -STOP "$1"; do
 		sleep 0.09
 		kill -CONT "$1"
 		sleep 0.01

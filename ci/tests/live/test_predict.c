@@ -183,6 +183,46 @@ UNIT_TEST(test_rows, "rows")
 }
 
 /* A row at 60 % of its prediction, whose error bar begins at 80 %: it reached 75 % of the lower end. */
+/* Rows that are twice as slow as predicted: the run's rows meet them, the judgement does not hear of them. */
+UNIT_TEST(test_calibrate, "rows of one's own")
+{
+	static const struct collective calibrated = { .name = "all_reduce" };
+	char path[] = "/tmp/rows-XXXXXX";
+	int fd = mkstemp(path);
+	struct row row;
+
+	CU_ASSERT_FATAL(fd >= 0);
+	set_up("hgx-h200", 4, 1);
+	(void)opened();
+	dprintf(fd, "collective,nranks,nnodes,size_bytes,count,dtype,redop,root,placement,mode,"
+		    "time_us,busbw_gbs,wrong\n");
+	for (uint64_t size = 16 << 10; size <= 4 << 20; size <<= 8) {
+		row = make_row("all_reduce", size, 100);
+		predict_row(&predictions, &row);
+		dprintf(fd, "all_reduce,4,1,%lu,1,float,sum,-1,out-of-place,stream,%g,1,0\n", size,
+			2 * row.predicted_us);
+	}
+	close(fd);
+	set_up("hgx-h200", 4, 1);
+	bench.collective = &calibrated;
+	options.calibrate = path;
+	(void)opened();
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, ", below 64 MiB rows of /tmp/rows-"));
+	row = make_row("all_reduce", 4 << 20, 2 * row.predicted_us);
+	predict_row(&predictions, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 100, .01);
+	predict_reached(&predictions, text, sizeof(text));
+	CU_ASSERT_PTR_NOT_NULL(
+		strstr(text, "reaches 50.0 % of its predicted speed without --calibrate"));
+	row.type = "half"; /* these rows say nothing of it */
+	predict_row(&predictions, &row);
+	CU_ASSERT_DOUBLE_EQUAL(row.of_predicted_percent, 50, .01);
+	job.nranks = job.group_size = 2;
+	CU_ASSERT_PTR_NULL(predict_open(&predictions, &bench, text, sizeof(text)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "rows are of 4 ranks on 1 node, not of 2 on 1"));
+	unlink(path);
+}
+
 UNIT_TEST(test_lower_end, "lower end")
 {
 	const struct predictor *f;

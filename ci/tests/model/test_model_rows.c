@@ -116,8 +116,8 @@ UNIT_TEST(test_files, "rows of another collective, type, number of ranks, or wit
 		other = json_loads(text, 0, NULL);
 		json_object_update(json_array_get(list, 1), other);
 		json_decref(other);
-		CU_ASSERT((model_take_file(&model, &rows, file, 1u << MODEL_ALL_REDUCE, NULL,
-					   &err) == 0) == !row->wrong);
+		CU_ASSERT((model_take_file(&model, &rows, file, 1u << MODEL_ALL_REDUCE, &err) ==
+			   0) == !row->wrong);
 		CU_ASSERT(!row->wrong || strstr(err.text, row->wrong) != NULL);
 		json_decref(file);
 	}

@@ -453,7 +453,7 @@ static int take_nodes(struct predict_job *job, struct model *model, int nodes, s
 	model_init(model, job->sys, &constants, job->no_nvls);
 	rows.algo = job->algo;
 	rows.proto = job->proto;
-	return job->rows ? model_take_file(model, &rows, job->rows, job->colls, NULL, err) : 0;
+	return job->rows ? model_take_file(model, &rows, job->rows, job->colls, err) : 0;
 }
 
 static int no_floor(const struct shown *shown, struct error *err)
@@ -480,7 +480,7 @@ static int predict_all(struct predict_job *job, struct model *model, struct erro
 			     ? "topo,nnodes,nranks,collective,size_bytes,busbw_gbs,floor_busbw_gbs,"
 			       "bar_class,sweeps"
 			     : "#  nodes collective             size     busbw floor (GB/s): 98 of "
-			       "100 healthy runs exceed it");
+			       "100 measured points exceed it");
 	for (int nodes = job->nodes_from; nodes > 0; nodes = next_nodes(job, nodes)) {
 		int rc = take_nodes(job, model, nodes, err);
 

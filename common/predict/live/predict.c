@@ -296,10 +296,7 @@ static int take_rows(struct predict *p, const struct bench *bench, struct error 
 	if (rc < 0)
 		return rc;
 	p->rows.algo = p->rows.proto = -1;
-	rc = model_take_file(&p->model, &p->rows, file, coll < 0 ? 0 : 1u << coll, NULL, err);
-	snprintf(p->dtype, sizeof(p->dtype), "%s",
-		 json_string_value(json_object_get(json_array_get(json_object_get(file, "rows"), 0),
-						   "dtype")));
+	rc = model_take_file(&p->model, &p->rows, file, coll < 0 ? 0 : 1u << coll, err);
 	json_decref(file);
 	return rc;
 }
@@ -361,7 +358,7 @@ static void describe(const struct predict *p, const struct bench *bench, char *t
 			 "; measured here: " KERNEL_COST_SAID "%.2f us, %.2f us to its end, an "
 			 "all_reduce of 8 B %.2f us",
 			 p->kernel.host_us, p->kernel.latency_us, p->kernel.call_us);
-	if (p->dtype[0])
+	if (p->rows.dtype[0])
 		snprintf(launches, sizeof(launches), ", below 64 MiB rows of %.100s",
 			 bench->options->calibrate);
 	snprintf(text, len, "Prediction for %d node%s of %d x %s, topology %s, constants %s%s%s%s",

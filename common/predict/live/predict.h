@@ -12,8 +12,7 @@
 struct predict {
 	struct topo_system sys;
 	struct model model;
-	struct model_rows rows; /* of --calibrate */
-	char dtype[16];		/* of these; "": there are none */
+	struct model_rows rows; /* of --calibrate; without a type: there are none */
 	const struct bench *bench;
 	struct kernel_cost kernel; /* of the slowest rank; 0: not measured */
 	struct pair_digest pairs;  /* between ranks of hosts, measured here; nranks 0: not */

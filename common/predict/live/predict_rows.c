@@ -54,7 +54,7 @@ static bool fill(const struct predict *p, struct row *row, struct prediction *pl
 		.algo = -1,
 		.proto = -1,
 		.no_nvls = strcmp(row->redop, "prod") == 0 || strcmp(row->redop, "avg") == 0,
-		.plain = strcmp(row->type, p->dtype) != 0,
+		.plain = strcmp(row->type, p->rows.dtype) != 0,
 	};
 	struct prediction found;
 
@@ -177,8 +177,8 @@ double predict_reached(void *ctx, char *text, size_t len)
 	snprintf(text, len,
 		 "Prediction: the median of %zu rows from 1 MiB reaches %.1f %% of its predicted "
 		 "speed%s%s, the slowest row %.1f %%%s%s%s",
-		 p->npercents, median, p->dtype[0] ? " without --calibrate" : "", told ? words : "",
-		 p->percents[0], told ? slowest : ": not judged: ", why, choice);
+		 p->npercents, median, p->rows.dtype[0] ? " without --calibrate" : "",
+		 told ? words : "", p->percents[0], told ? slowest : ": not judged: ", why, choice);
 	if (o->min_percent > 0 && p->nbarred == 0)
 		text_add(text, len, "; no row has an error bar");
 	else if (o->min_percent > 0 && median < low)

@@ -278,8 +278,8 @@ double model_announced_latency(const struct model *model);
 /* The class of a machine and an algorithm by which predictions are scored (struct model_bar). */
 const char *model_class(const struct model *model, int algo);
 
-/* Bus bandwidth that 98 of 100 healthy runs of such a machine exceed, GB/s, from MODEL_FLOOR_FROM
- * on, by the plain prediction. NaN: below that, or its class has too few sweeps; `bar` gets the
+/* Bus bandwidth that 98 of 100 measured points of healthy machines of the class exceed, each host
+ * weighing alike, GB/s, from MODEL_FLOOR_FROM on, by the plain prediction. NaN: below that, or its class has too few sweeps; `bar` gets the
  * class's, which has their number, or NULL. */
 double model_floor(const struct model *model, const struct prediction *prediction, double bytes,
 		   const struct model_bar **bar);
@@ -317,6 +317,7 @@ struct model_rows {
 	int algo, proto;  /* that was asked for, as in predict_request */
 	struct model_curve curve[MODEL_CURVES];
 	int n;
+	char dtype[16]; /* of the rows of a file: all have one type */
 };
 
 /* Makes curves of `n` rows and gives them to the model, whose nodes and GPUs must be those of the
@@ -329,11 +330,11 @@ struct model_rows {
 int model_take_rows(struct model *model, struct model_rows *rows, const struct model_row *row,
 		    size_t n, struct error *err);
 
-/* The same of what topo_rows_read has read, for rows of `colls` (bits) and, if not NULL, of
- * `dtype`. Besides -ERANGE of the above -EINVAL: none of these collectives, another type, or
- * several, other ranks or nodes than the model's, wrong data. */
+/* The same of what topo_rows_read has read, for rows of `colls` (bits). Besides -ERANGE of the above
+ * -EINVAL: none of these collectives, several types, other ranks or nodes than the model's, wrong
+ * data. */
 int model_take_file(struct model *model, struct model_rows *rows, const struct json_t *file,
-		    unsigned colls, const char *dtype, struct error *err);
+		    unsigned colls, struct error *err);
 
 /* The factor for this request; 1 where it is plain, of another collective, mode, or choice, or
  * from MODEL_ROWS_END on. */

@@ -164,9 +164,9 @@ int model_take_rows(struct model *model, struct model_rows *rows, const struct m
 	return rc;
 }
 
-/* A row of a file as a row of the model. Returns 1, 0: it is of another collective, or -EINVAL. */
-static int take_row(const struct model *model, const json_t *from, unsigned colls,
-		    const char *dtype, struct model_row *row, struct error *err)
+/* A row of a file as a row of the model. `dtype` becomes the first one's. Returns 1, 0: it is of another collective, or -EINVAL. */
+static int take_row(const struct model *model, const json_t *from, unsigned colls, char dtype[16],
+		    struct model_row *row, struct error *err)
 {
 	static const char *const modes[] = { "stream", "isolated", "graph" };
 	const char *name = "", *type = "", *mode = "";
@@ -185,7 +185,9 @@ static int take_row(const struct model *model, const json_t *from, unsigned coll
 		return 0;
 	if (wrong > 0)
 		return error_usage(err, "%s of %lld B has wrong data", name, (long long)bytes);
-	if (dtype && strcmp(dtype, type) != 0)
+	if (!dtype[0])
+		snprintf(dtype, sizeof(((struct model_rows *)0)->dtype), "%s", type);
+	if (strcmp(dtype, type) != 0)
 		return error_usage(err, "rows are of %s, not %s", type, dtype);
 	if (nranks > 0 && (nranks != model->nranks || (nnodes > 0 && nnodes != nodes)))
 		return error_usage(err, "rows are of %d ranks on %d node%s, not of %d on %d",
@@ -197,19 +199,16 @@ static int take_row(const struct model *model, const json_t *from, unsigned coll
 }
 
 int model_take_file(struct model *model, struct model_rows *rows, const json_t *file,
-		    unsigned colls, const char *dtype, struct error *err)
+		    unsigned colls, struct error *err)
 {
 	const json_t *from = json_object_get(file, "rows");
 	size_t all = json_array_size(from), n = 0;
 	struct model_row *row = must(calloc(all + 1, sizeof(*row)));
 	int rc = 0;
 
+	rows->dtype[0] = '\0';
 	for (size_t i = 0; rc >= 0 && i < all; i++) {
-		const json_t *one = json_array_get(from, i);
-
-		/* one type: that of the first */
-		dtype = dtype ? dtype : json_string_value(json_object_get(one, "dtype"));
-		rc = take_row(model, one, colls, dtype, &row[n], err);
+		rc = take_row(model, json_array_get(from, i), colls, rows->dtype, &row[n], err);
 		n += rc == 1;
 	}
 	if (rc >= 0 && n == 0)

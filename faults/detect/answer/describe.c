@@ -248,6 +248,12 @@ static double say_doing(const struct scene *s, const struct rank_view *v, bool c
 		snprintf(buf, len, "%s in '%.40s'", wait, v->what);
 		break;
 	case DOING_IDLE:
+		/* a culprit of a later communicator's init is in it, with another id than the others */
+		if (s->answer->class == CLASS_INIT_MISMATCH && v->waiting &&
+		    strcmp(v->what, "communicator init") == 0) {
+			snprintf(buf, len, "%s in communicator init", wait);
+			return v->waited;
+		}
 		say_idle(s, v, one, buf, len);
 	}
 	return d.seconds;

@@ -292,9 +292,8 @@ static bool report_stale(const struct rule_ctx *ctx, struct finding *f, const st
 	finding_place(f, fresh->comm, 0, 0, 0);
 	finding_differ(f, "id", old, new);
 	note(f,
-	     "Rank %d handed the id of communicator %u to init again, rank %d a new one: it read "
-	     "the "
-	     "id before the new one was there.",
+	     "Rank %d handed the id of communicator %u to init again, rank %d a new one. "
+	     "A store or file that still has the old id gives it to a rank that reads early.",
 	     rank_number(ctx->evidence, stale->rank), before->comm,
 	     rank_number(ctx->evidence, fresh->rank));
 	finding_conclude(ctx, f, CLASS_INIT_MISMATCH, CONFIDENCE_PROVED);

@@ -71,6 +71,16 @@ static void hang(int n)
 	strcpy(v.doing, "in system call 219");
 }
 
+/* A later communicator's init, which the last rank makes with an old id. */
+static void old_id(int n)
+{
+	set_up(n, OUTCOME_HANG, CLASS_INIT_MISMATCH);
+	for (int i = 0; i < n; i++)
+		strcpy(views[i].what, "communicator init");
+	differ("id", "id 1, that of communicator 0 again", "id 2");
+	v.seq_low = v.seq_high = 0;
+}
+
 static void swapped(int n)
 {
 	set_up(n, OUTCOME_HANG, CLASS_CYCLE);
@@ -180,6 +190,10 @@ static const struct {
 	{ hang,
 	  "culprit: rank 3 (node1 pid 103) is in no call since call 7, 0.66 s, in system call 219\n"
 	  "  lacks call 8: AllGather 58368 float\n"
+	  "ranks 0-2 wait in call 8, AllGather 58368 float, 0.64 s\n" },
+	{ old_id,
+	  "culprit: rank 3 (node1 pid 103) waits in communicator init, 0.64 s\n"
+	  "  id of communicator init: id 1, that of communicator 0 again, the others': id 2\n"
 	  "ranks 0-2 wait in call 8, AllGather 58368 float, 0.64 s\n" },
 	{ swapped,
 	  "culprit: rank 3 (node1 pid 103) waits in call 3 of comm 1, AllGather 58368 float, 0.64 "
